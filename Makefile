@@ -168,10 +168,10 @@ bench: bench-build ## measure beside every peer that is installed; the tables go
 	@$(MAKE) --no-print-directory bench-queue
 
 bench-queue: setup ## the rates of the outbox's queue file alone
-	@swift build -c release --product OutboxTestWorker
+	@swift build -c release --product OutboxTestHelper
 	@for round in 1 2 3; do \
 		folder=$$(mktemp -d "$${TMPDIR:-/var/tmp}/waybill-queue.XXXXXX"); \
-		.build/release/OutboxTestWorker rates "$$folder/queue.db" 100000; \
+		.build/release/OutboxTestHelper rates "$$folder/queue.db" 100000; \
 		rm -r "$$folder"; \
 	done
 

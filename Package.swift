@@ -126,12 +126,12 @@ let package = Package(
         .executableTarget(
             name: "TestStore", dependencies: ["TestSupport"], path: "Tests/TestStore", swiftSettings: swift),
         .executableTarget(
-            name: "StoreErrand", dependencies: ["WaybillStores", "WaybillOutbox", "Waybill", "WaybillCore"],
-            path: "Tests/StoreErrand", swiftSettings: swift),
+            name: "StoreTestHelper", dependencies: ["WaybillStores", "WaybillOutbox", "Waybill", "WaybillCore"],
+            path: "Tests/StoreTestHelper", swiftSettings: swift),
         .executableTarget(
-            name: "ExitErrand",
+            name: "ExitTestHelper",
             dependencies: ["WaybillCurl", "WaybillMultipart", "WaybillCore", "CTestSupport", httpTypes],
-            path: "Tests/ExitErrand",
+            path: "Tests/ExitTestHelper",
             swiftSettings: swift),
         .executableTarget(
             name: "VendorRequests", dependencies: ["WaybillStores", "WaybillCore", "TestSupport", httpTypes],
@@ -147,7 +147,7 @@ let package = Package(
         .testTarget(name: "WaybillJPEGTests", dependencies: ["WaybillJPEG", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "WaybillCurlTests",
-            dependencies: ["WaybillCurl", "CWaybillCurl", "ExitErrand", "TestSupport", httpTypes],
+            dependencies: ["WaybillCurl", "CWaybillCurl", "ExitTestHelper", "TestSupport", httpTypes],
             swiftSettings: swift),
         .testTarget(
             name: "WaybillTests", dependencies: ["Waybill", "WaybillTesting", "TestSupport", httpTypes],
@@ -155,19 +155,19 @@ let package = Package(
         .testTarget(
             name: "WaybillStoresTests",
             dependencies: [
-                "WaybillStores", "WaybillOutbox", "Waybill", "WaybillTesting", "TestSupport", "StoreErrand",
+                "WaybillStores", "WaybillOutbox", "Waybill", "WaybillTesting", "TestSupport", "StoreTestHelper",
                 "WaybillCLI", crypto, httpTypes, logging,
             ],
             swiftSettings: swift),
         .target(name: "COutboxFaults", path: "Tests/COutboxFaults", cSettings: c),
         .executableTarget(
-            name: "OutboxTestWorker",
+            name: "OutboxTestHelper",
             dependencies: ["WaybillOutbox", "Waybill", "WaybillCore", "COutboxFaults", logging],
-            path: "Tests/OutboxTestWorker", swiftSettings: swift),
+            path: "Tests/OutboxTestHelper", swiftSettings: swift),
         .testTarget(
             name: "WaybillOutboxTests",
             dependencies: [
-                "WaybillOutbox", "OutboxTestWorker", "Waybill", "WaybillTesting", "TestSupport", grdb, httpTypes,
+                "WaybillOutbox", "OutboxTestHelper", "Waybill", "WaybillTesting", "TestSupport", grdb, httpTypes,
                 logging,
             ],
             swiftSettings: swift),

@@ -45,7 +45,7 @@ public final class LittleBackend: Sendable {
     public func holdAnswer(toBooking number: Int) async { await ledger.hold(number) }
 
     /// Lets go of the answer that was kept back.
-    public func letGo() async { await ledger.hold(nil) }
+    public func descriptorClosed() async { await ledger.hold(nil) }
 
     /// Closes the port.
     public func stop() async {

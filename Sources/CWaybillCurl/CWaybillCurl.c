@@ -140,7 +140,7 @@ int wb_has_input(int socket) {
     return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
-void wb_hold_segments(int socket, int on) {
+void wb_set_corked(int socket, int on) {
     setsockopt(socket, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
 }
 
@@ -160,7 +160,7 @@ static int get_pending(int socket, uint64_t *pending) {
     return 0;
 }
 
-int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending) {
+int wb_tcp_counters(int socket, uint64_t *acked, uint64_t *pending) {
     return get_acked(socket, acked) == 0 && get_pending(socket, pending) == 0 ? 0 : -1;
 }
 

@@ -10,14 +10,14 @@
 
 // Each thread at work holds the read lock. The exiting process takes the write lock, with preference over readers.
 static pthread_rwlock_t exit_gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-static _Atomic int is_shut;
+static _Atomic int is_exiting;
 static _Thread_local int is_at_work;
-static pthread_key_t last_word;
+static pthread_key_t end_key;
 
 void wb_begin_work(void) {
     pthread_rwlock_rdlock(&exit_gate);
     // exit(3) waits for a limited time only. If it times out, the lock can still be acquired here.
-    if (is_shut) {
+    if (is_exiting) {
         pthread_rwlock_unlock(&exit_gate);
         for (;;) pause();
     }
@@ -29,21 +29,21 @@ void wb_end_work(void) {
     pthread_rwlock_unlock(&exit_gate);
 }
 
-void wb_end_thread(void) { pthread_setspecific(last_word, "first round"); }
+void wb_end_thread(void) { pthread_setspecific(end_key, "first round"); }
 
 // The destructors of all keys run once, and then again for keys whose value was set meanwhile.
-static void speak_last_word(void *round) {
+static void run_end_destructor(void *round) {
     static char second[] = "second round";
     if (round == second) {
         wb_end_work();
     } else {
-        pthread_setspecific(last_word, second);
+        pthread_setspecific(end_key, second);
     }
 }
 
 // If a thread at work ends the process, exit(3) must not wait for that thread.
 static void shut_exit_gate(void) {
-    is_shut = 1;
+    is_exiting = 1;
     if (is_at_work) wb_end_work();
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -58,7 +58,7 @@ static void renew_exit_gate(void) {
 }
 
 void wb_set_up_exit_gate(void) {
-    pthread_key_create(&last_word, speak_last_word);
+    pthread_key_create(&end_key, run_end_destructor);
     pthread_atfork(NULL, NULL, renew_exit_gate);
     atexit(shut_exit_gate);
 }

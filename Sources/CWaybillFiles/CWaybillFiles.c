@@ -80,7 +80,7 @@ static int stat_cached(const char *path, struct stat *status, int must_be_readab
 
 int wb_stat_cached(const char *path, struct stat *status) { return stat_cached(path, status, 0); }
 
-int wb_look_cached(const char *path, struct stat *status) { return stat_cached(path, status, 1); }
+int wb_stat_readable_cached(const char *path, struct stat *status) { return stat_cached(path, status, 1); }
 
 long wb_file_system_type(const char *path) {
     struct statfs found;

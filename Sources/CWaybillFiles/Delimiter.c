@@ -11,7 +11,7 @@
 
 // Returns whether the bytes after a boundary complete a delimiter: "--", or whitespace and CRLF. If there are too few
 // bytes to decide, it counts as a delimiter. So does padding beyond the limit, which the caller reports as an error.
-static int is_followed_rightly(const unsigned char *rest, size_t count, size_t padding_limit) {
+static int completes_delimiter(const unsigned char *rest, size_t count, size_t padding_limit) {
     size_t at = 0;
     if (count == 0) return 1;
     if (rest[0] > '-') return 0;
@@ -24,14 +24,14 @@ static int is_followed_rightly(const unsigned char *rest, size_t count, size_t p
     return at + 1 == count || rest[at + 1] == '\n';
 }
 
-ssize_t wb_find_delimiter_plainly(
+ssize_t wb_find_delimiter_scalar(
     const unsigned char *bytes, size_t count, const unsigned char *delimiter, size_t length, size_t padding_limit) {
     size_t from = 0;
     while (count - from >= length) {
         const unsigned char *found = memmem(bytes + from, count - from, delimiter, length);
         if (!found) return -1;
         size_t end = (size_t)(found - bytes) + length;
-        if (is_followed_rightly(bytes + end, count - end, padding_limit)) return found - bytes;
+        if (completes_delimiter(bytes + end, count - end, padding_limit)) return found - bytes;
         from = end;
     }
     return -1;
@@ -87,7 +87,7 @@ static inline int begins_at(const unsigned char *bytes, const sought *what) {
 }
 
 // Returns whether the rest of the delimiter matches, too. An inlined memcmp(3).
-static inline int ends_rightly(const unsigned char *bytes, const sought *what) {
+static inline int rest_matches(const unsigned char *bytes, const sought *what) {
     if (what->length <= compared) return 1;
     __m128i equal = _mm_cmpeq_epi8(load(bytes + what->length - compared), what->last);
     if (what->length > 2 * compared)
@@ -99,11 +99,11 @@ static inline int ends_rightly(const unsigned char *bytes, const sought *what) {
     return bits(equal) == 0xFFFF;
 }
 
-// `is_followed_rightly` for at least 17 remaining bytes. Returns `rightly`, or the number of bytes that are certainly
+// `completes_delimiter` for at least 17 remaining bytes. Returns `rightly`, or the number of bytes that are certainly
 // content without a CR: the whitespace, if there is much of it.
 static const size_t rightly = SIZE_MAX;
 
-static __attribute__((noinline)) size_t what_follows_many_blanks(
+static __attribute__((noinline)) size_t classify_long_padding(
     const unsigned char *rest, size_t count, size_t padding_limit) {
     size_t blanks = padding_looked_at;
     unsigned other = 0;
@@ -112,16 +112,16 @@ static __attribute__((noinline)) size_t what_follows_many_blanks(
         if (other != 0) break;
         blanks += padding_looked_at;
     }
-    if (other == 0) return is_followed_rightly(rest, count, padding_limit) ? rightly : 0;
+    if (other == 0) return completes_delimiter(rest, count, padding_limit) ? rightly : 0;
     const size_t all = blanks + (size_t)__builtin_ctz(other);
     return all > padding_limit || (rest[all] == '\r' && rest[all + 1] == '\n') ? rightly : blanks;
 }
 
-static inline size_t what_follows(const unsigned char *rest, size_t count, size_t padding_limit) {
+static inline size_t classify_tail(const unsigned char *rest, size_t count, size_t padding_limit) {
     if (rest[0] > '-') return 0;
     if (rest[0] == '-') return rest[1] == '-' ? rightly : 0;
     const unsigned other = not_blank_in_16(rest);
-    if (other == 0) return what_follows_many_blanks(rest, count, padding_limit);
+    if (other == 0) return classify_long_padding(rest, count, padding_limit);
     const size_t blanks = (size_t)__builtin_ctz(other);
     return (rest[blanks] == '\r' && rest[blanks + 1] == '\n') || blanks > padding_limit ? rightly : 0;
 }
@@ -151,9 +151,9 @@ static __attribute__((noinline)) const unsigned char *chase(
     size_t distance = 0, times = 0;
     do {
         size_t next;
-        if (ends_rightly(at, &what)) {
+        if (rest_matches(at, &what)) {
             const unsigned char *rest = at + what.length;
-            const size_t skipped = what_follows(rest, (size_t)(end - rest), what.padding_limit);
+            const size_t skipped = classify_tail(rest, (size_t)(end - rest), what.padding_limit);
             if (__builtin_expect(skipped != 0, 0)) {
                 if (skipped == rightly) {
                     *is_found = 1;
@@ -245,6 +245,6 @@ ssize_t wb_find_delimiter(
     }
 #endif
     ssize_t found =
-        wb_find_delimiter_plainly(at, count - (size_t)(at - bytes), delimiter, length, padding_limit);
+        wb_find_delimiter_scalar(at, count - (size_t)(at - bytes), delimiter, length, padding_limit);
     return found < 0 ? found : found + (at - bytes);
 }

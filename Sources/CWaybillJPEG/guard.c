@@ -39,19 +39,19 @@ static void error_exit(j_common_ptr info) {
     keep_message(info);
     // The two out-of-memory errors of the memory manager: more than max_memory_to_use, and a failed malloc.
     int memory = code == JERR_NO_BACKING_STORE || code == JERR_OUT_OF_MEMORY || code == JERR_WIDTH_OVERFLOW;
-    if (code == JERR_INPUT_EOF || code == JERR_INPUT_EMPTY) guard->trouble.is_cut_short = 1;
+    if (code == JERR_INPUT_EOF || code == JERR_INPUT_EMPTY) guard->trouble.is_truncated = 1;
     guard->trouble.outcome = memory ? wb_jpeg_memory_exceeded : wb_jpeg_failed;
     longjmp(guard->jump, 1);
 }
 
-enum { most_stray_bytes = 64 };
+enum { max_stray_bytes = 64 };
 
 // Some cameras and webcams leave a few bytes between the image data and the next marker. Stray bytes before a restart
 // marker, or a large number of them, are image data that was skipped because preceding data is damaged.
 static int is_padding(struct wb_guard *guard) {
     int count = guard->base.msg_parm.i[0], marker = guard->base.msg_parm.i[1];
     if (marker >= 0xD0 && marker <= 0xD7) return 0;
-    if (guard->trouble.stray_bytes + count > most_stray_bytes) return 0;
+    if (guard->trouble.stray_bytes + count > max_stray_bytes) return 0;
     guard->trouble.stray_bytes += count;
     return 1;
 }
@@ -63,7 +63,7 @@ static void emit_message(j_common_ptr info, int level) {
     // These warnings concern header values that do not affect pixels.
     if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM || code == JWRN_NOT_SEQUENTIAL) return;
     if (code == JWRN_EXTRANEOUS_DATA && is_padding(guard)) return;
-    if (code == JWRN_JPEG_EOF) guard->trouble.is_cut_short = 1;
+    if (code == JWRN_JPEG_EOF) guard->trouble.is_truncated = 1;
     if (guard->trouble.damage_warnings++ == 0) {
         guard->trouble.code = code;
         keep_message(info);

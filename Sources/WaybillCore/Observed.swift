@@ -38,13 +38,14 @@ package final class Observed<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until the value meets a condition. If `isDeaf` is true, the wait ignores task cancellation.
+    /// Waits until the value meets a condition. If `ignoresCancellation` is true, the wait ignores task cancellation.
     ///
     /// - Returns: Whether the condition was met; `false` if the wait was cancelled.
     @discardableResult
-    package func wait(isDeaf: Bool = false, until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
+    package func wait(ignoresCancellation: Bool = false, until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool
+    {
         let key = newKey()
-        guard !isDeaf else { return await enter(key, isMet) }
+        guard !ignoresCancellation else { return await enter(key, isMet) }
         return await withTaskCancellationHandler {
             await enter(key, isMet)
         } onCancel: {

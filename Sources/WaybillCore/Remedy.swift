@@ -78,7 +78,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
             "Set tls.certificateAuthorities in place of tls.insecureSkipVerification."
         case .giveRegion: "Set region, as in cn-hangzhou."
         case .leaveOutEndpointPath: "Leave the path out, or set keepsPath."
-        case .waitForRecord: "Wait for it, or set whenBusy to .wait."
+        case .waitForRecord: "Wait for it, or set conflictPolicy to .wait."
         case .renewCredentials: "Get new ones, or use .federated, which renews them in time."
         }
     }

@@ -5,15 +5,15 @@ public struct TransferEnd: Sendable {
     /// The response, whatever its status, or the error of the transport.
     public var result: Result<TransferResponse, TransferError>
     /// The counters of the request's transmission.
-    public var evidence: TransferEvidence
+    public var evidence: TransferCounters
     /// The timings and byte counts of the attempt.
     public var metrics: TransferMetrics
     /// The reason why a response with an accepted status is not a success. Transports do not set it.
-    package var objection: ResponseObjection?
+    package var objection: ResponseValidationFailure?
 
     /// Creates a result.
     public init(
-        result: Result<TransferResponse, TransferError>, evidence: TransferEvidence,
+        result: Result<TransferResponse, TransferError>, evidence: TransferCounters,
         metrics: TransferMetrics = TransferMetrics()
     ) {
         self.result = result
@@ -37,7 +37,7 @@ public struct TransferResponse: Sendable {
 }
 
 /// The measured progress of a request's transmission.
-public struct TransferEvidence: Sendable, Hashable {
+public struct TransferCounters: Sendable, Hashable {
     /// The announced body length, or `nil` for a chunked body.
     public var announced: Int64?
     /// The number of body bytes handed to the kernel.

@@ -46,7 +46,7 @@ extension UploadOutcome {
     ///   - status: The status of the final response whose head was read; `nil` if it is not known.
     ///   - isResponseComplete: Whether the whole response was read.
     package init(
-        of evidence: TransferEvidence, status: HTTPResponse.Status? = nil, isResponseComplete: Bool = false
+        of evidence: TransferCounters, status: HTTPResponse.Status? = nil, isResponseComplete: Bool = false
     ) {
         guard evidence.sawResponseHead else {
             let isAcknowledged = evidence.requestAcknowledged || evidence.acknowledged > 0

@@ -10,8 +10,8 @@ import WaybillCore
 final class CurlEngine: @unchecked Sendable {
     let inbox: EngineInbox
     let sockets = SocketRegistry()
-    var expectations = ExpectMemory()
-    var origins = OriginMemory()
+    var expectations = ExpectContinueCache()
+    var origins = OriginCache()
     private var commands: [EngineCommand] = []
     /// Running transfers by the address of their easy handle, by which libcurl identifies a completed transfer.
     private var active: [UInt: CurlTransfer] = [:]
@@ -21,7 +21,7 @@ final class CurlEngine: @unchecked Sendable {
     private var nextTick = ContinuousClock.now
     /// The time at which the first of the delayed bodies may continue.
     private var nextRelease: ContinuousClock.Instant?
-    private var patience = Patience()
+    private var patience = IdleSpin()
     private var spin = SpinGuard()
     /// The number of calls of libcurl to the callbacks of transfers, except those while it reads from a proxy's tunnel.
     var callbacks = 0
@@ -76,7 +76,7 @@ final class CurlEngine: @unchecked Sendable {
         round &+= 1
         inbox.multi.perform()
         letSegmentsGo()
-        let hasEnded = endFinished()
+        let hasEnded = finishCompleted()
         if hasEnded, active.isEmpty, !isClosing { patience.linger(inbox) }
         let now = ContinuousClock.now
         if now >= nextTick { tick(now) }
@@ -141,7 +141,7 @@ final class CurlEngine: @unchecked Sendable {
             transfer.engine = nil
             transfer.tell(
                 TransferEnd(
-                    result: .failure(error), evidence: TransferEvidence(announced: transfer.request.body?.length)))
+                    result: .failure(error), evidence: TransferCounters(announced: transfer.request.body?.length)))
             return
         }
         active[transfer.address] = transfer
@@ -151,7 +151,7 @@ final class CurlEngine: @unchecked Sendable {
     }
 
     /// - Returns: Whether a transfer has ended.
-    private func endFinished() -> Bool {
+    private func finishCompleted() -> Bool {
         var hasEnded = false
         while let (handle, code) = inbox.multi.nextDone() {
             guard let transfer = active.removeValue(forKey: handle) else { continue }
@@ -198,8 +198,8 @@ final class CurlEngine: @unchecked Sendable {
     private func release(_ now: ContinuousClock.Instant) {
         nextRelease = nil
         for transfer in active.values {
-            transfer.goOnIfDue(now)
-            if let due = transfer.heldUntil { release(by: due) }
+            transfer.resumeIfDue(now)
+            if let due = transfer.delayedUntil { release(by: due) }
         }
     }
 }

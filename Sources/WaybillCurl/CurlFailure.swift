@@ -94,7 +94,7 @@ enum CurlFailure {
         let message = "No file descriptor or no thread is free. Raise the limits (ulimit -n, ulimit -u)."
         return TransferEnd(
             result: .failure(TransferError(.resourcesExhausted, message, outcome: .notSent)),
-            evidence: TransferEvidence(announced: request.body?.length))
+            evidence: TransferCounters(announced: request.body?.length))
     }
 
     /// Returns the message for an expired limit or another failure that the engine reports itself.

@@ -99,8 +99,8 @@ extension EasyHandle {
     /// Sets options that were checked.
     ///
     /// - Returns: The lists that have to live as long as the handle is in use.
-    func set(_ options: [CurlOption]) throws(TransferError) -> [OwnedList] {
-        var lists: [OwnedList] = []
+    func set(_ options: [CurlOption]) throws(TransferError) -> [StringListBox] {
+        var lists: [StringListBox] = []
         for option in options {
             let number = try CurlOptionCheck.number(of: option)
             switch option.value {
@@ -110,7 +110,7 @@ extension EasyHandle {
             case .secret(let value): set(number, value.value)
             case .bytes(let value): set(number, blob: value)
             case .list(let value):
-                let list = OwnedList(value)
+                let list = StringListBox(value)
                 lists.append(list)
                 set(number, list.strings)
             }
@@ -130,7 +130,7 @@ extension EasyHandle {
 }
 
 /// A string list that can be stored in an array.
-final class OwnedList {
+final class StringListBox {
     let strings: StringList
 
     init(_ strings: [String]) {

@@ -18,9 +18,9 @@ extension CurlTransfer {
     }
 
     /// Returns how many of the given number of bytes may be read now, or `nil` if the caller must ask again at
-    /// ``heldUntil``, because the end of the body waits until the directly sent bytes are acknowledged.
+    /// ``delayedUntil``, because the end of the body waits until the directly sent bytes are acknowledged.
     func readable(_ most: Int) -> Int? {
-        guard direct.unsettledEnd != nil, let length = feed?.length else { return most }
+        guard direct.unacknowledgedEnd != nil, let length = feed?.length else { return most }
         let room = direct.readable(handedOver: feed!.handedOver, of: length, upTo: most) { acknowledged }
         guard room == 0 else { return room }
         hold(until: .now + direct.wait())
@@ -29,7 +29,7 @@ extension CurlTransfer {
 
     /// Called when a response begins. By default, libcurl ends the body and the connection on an error status of the
     /// server while a body is being sent, and it does not know that a partly directly sent body is complete.
-    func noteAnswer() {
+    func responseDidBegin() {
         guard let feed, feed.sentDirectly > 0, isHandedOver(uploaded) else { return }
         easy!.set(CURLOPT_KEEP_SENDING_ON_ERROR, true)
     }
@@ -37,8 +37,8 @@ extension CurlTransfer {
     /// Returns whether the body must not be read yet. True once for each request on a reused connection that
     /// ``needsOwnSegments``: libcurl writes the head when the read callback pauses.
     func waitsForHead() -> Bool {
-        guard holdsBody else { return false }
-        holdsBody = false
+        guard delaysBody else { return false }
+        delaysBody = false
         hold(until: .now)
         return true
     }

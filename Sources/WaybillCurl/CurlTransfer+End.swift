@@ -19,24 +19,24 @@ extension CurlTransfer {
         // TLS sends a close alert before the socket is closed, which is not yet acknowledged at the last check.
         let isAcknowledged = isAcknowledgedNow || hasReportedAcknowledged
         let sent = max(progress.sent, mostSent)
-        let evidence = TransferEvidence(
+        let evidence = TransferCounters(
             announced: request.body?.length, sent: sent, acknowledged: progress.acknowledged,
             requestAcknowledged: assembler.head != nil || arrived(sent) > 0,
             isBodyComplete: isHandedOver(sent), sawResponseHead: assembler.head != nil,
             isConnectionReused: connection?.isReused == true && probe != nil)
         let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
         if case .success(let response) = result {
-            if isAskingForChallenge { tell(response.head) }
+            if isFetchingChallenge { tell(response.head) }
             report(progress, isAcknowledged: isAcknowledged)
         }
         closeBody()
-        learnExpectation()
+        recordExpectContinue()
         return TransferEnd(result: result, evidence: evidence, metrics: metrics)
     }
 
     /// Reports the response head, after the acknowledged bytes: a response to the whole body follows them.
     func tell(_ head: HTTPResponse) {
-        if mayUseHTTP2, feed != nil, !isHandedOver(uploaded) { wasAnsweredEarly = true }
+        if mayUseHTTP2, feed != nil, !isHandedOver(uploaded) { receivedEarlyResponse = true }
         if !hasReportedAcknowledged {
             let (progress, isAcknowledged) = look()
             report(progress, isAcknowledged: isAcknowledged)
@@ -52,10 +52,10 @@ extension CurlTransfer {
         return mayUseHTTP2 && connection != nil ? UInt64(max(1, sent)) : UInt64(max(0, sent))
     }
 
-    private func learnExpectation() {
-        guard asksLeave, !isAskingForChallenge, connection != nil, let engine else { return }
+    private func recordExpectContinue() {
+        guard asksLeave, !isFetchingChallenge, connection != nil, let engine else { return }
         let handedOver = feed?.handedOver ?? 0
-        if wasRefusedLeave || assembler.head?.status.code == 417 {
+        if expectationFailed || assembler.head?.status.code == 417 {
             engine.expectations.learn(.refused, of: origin)
         } else if assembler.sawContinue || (assembler.head != nil && handedOver == 0) {
             engine.expectations.learn(.answered, of: origin)
@@ -72,7 +72,7 @@ extension CurlTransfer {
     }
 
     private func result(
-        code: CURLcode?, evidence: TransferEvidence, isAcknowledged: Bool
+        code: CURLcode?, evidence: TransferCounters, isAcknowledged: Bool
     ) -> Result<TransferResponse, TransferError> {
         if isAnswered, ownFailure == nil, let head = assembler.head,
             code == CURLE_SEND_FAIL_REWIND || code == CURLE_ABORTED_BY_CALLBACK
@@ -104,7 +104,7 @@ extension CurlTransfer {
                 curl: code)
         }
         // A success status before the whole body was received does not confirm the whole body.
-        if head.status.kind == .successful, feed != nil, !isAcknowledged || wasAnsweredEarly {
+        if head.status.kind == .successful, feed != nil, !isAcknowledged || receivedEarlyResponse {
             return failure(
                 .bodyNotTaken, "The server answered \(head.status.code) before it had taken the whole body.",
                 evidence: evidence, curl: code)
@@ -120,7 +120,7 @@ extension CurlTransfer {
     }
 
     private func failure(
-        _ code: TransferError.Code, _ message: String, evidence: TransferEvidence, curl: CURLcode?,
+        _ code: TransferError.Code, _ message: String, evidence: TransferCounters, curl: CURLcode?,
         cause: (any Error)? = nil
     ) -> Result<TransferResponse, TransferError> {
         let quoted = curl.flatMap { $0 == CURLE_OK ? nil : CurlFailure.quote($0) }
@@ -140,7 +140,7 @@ extension CurlTransfer {
         metrics.connect = easy!.microseconds(CURLINFO_CONNECT_TIME_T)
         metrics.tls = easy!.microseconds(CURLINFO_APPCONNECT_TIME_T)
         metrics.total = easy!.microseconds(CURLINFO_TOTAL_TIME_T)
-        metrics.firstByte = min(untilAnswer, metrics.total)
+        metrics.firstByte = min(timeToResponse, metrics.total)
         metrics.connection = connection
         let body = CurlLibrary.countsBodyInRequestSize ? feed?.sentDirectly ?? 0 : uploaded
         metrics.requestBytes = Int64(easy!.long(CURLINFO_REQUEST_SIZE)) + body

@@ -6,12 +6,12 @@ extension CurlTransfer {
     var mayUseHTTP2: Bool { request.options.httpVersion == .http2 }
 
     /// Sends held-back partial segments: nothing more follows in this round.
-    func letSegmentsGo() { probe?.holdSegments(false) }
+    func letSegmentsGo() { probe?.setCorked(false) }
 
     /// Returns whether libcurl may continue to read the response to CONNECT. It reads in an inner loop as long as bytes
     /// are available and calls this for each. A proxy that never stops sending would otherwise block all other
     /// transfers, limits and cancellations of the engine.
-    func mayGoOnReadingTunnel() -> Bool {
+    func mayContinueReadingTunnel() -> Bool {
         guard connection == nil, let engine else { return true }
         let now = ContinuousClock.now
         guard let loop = tunnelLoop, loop.round == engine.round else {

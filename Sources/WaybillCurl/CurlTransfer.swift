@@ -16,9 +16,9 @@ final class CurlTransfer: @unchecked Sendable {
     var isRunning = false
     private var headers = StringList()
     /// The headers of the request that asks for a challenge.
-    private var askingHeaders = StringList()
+    private var challengeHeaders = StringList()
     private var resolve = StringList()
-    private var lists: [OwnedList] = []
+    private var lists: [StringListBox] = []
     /// Set only while the engine runs the transfer. A weak reference would slow down all others.
     var engine: CurlEngine?
 
@@ -30,28 +30,28 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var origin = ""
     private(set) var asksLeave = false
     /// Whether the current request has no body and only asks for a Digest challenge, or was not challenged.
-    private(set) var isAskingForChallenge = false
+    private(set) var isFetchingChallenge = false
     /// Whether the request is sent again after a 417, without `Expect`.
-    private(set) var wasRefusedLeave = false
+    private(set) var expectationFailed = false
     /// Whether the caller paused the transfer.
     private var isPaused = false
     private var pacer: SendPacer
     var direct: DirectSend
-    private let isSealed: Bool
-    private var sealed = SealedCount()
+    private let sendsTLSRecords: Bool
+    private var sealed = TLSByteCounter()
     /// For a body of unknown length, libcurl also counts the framing of chunks: this many bytes, without the current
     /// one.
     private var framing: Int64 = 0
     /// The time at which a body that waits for its rate limit or an acknowledgement may continue.
-    private(set) var heldUntil: ContinuousClock.Instant?
+    private(set) var delayedUntil: ContinuousClock.Instant?
     /// Whether the head of the request must be sent before the body is read.
-    var holdsBody = false
+    var delaysBody = false
     /// The engine's reason for ending the transfer, which libcurl reports as an aborted callback.
     var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
     private var began = ContinuousClock.now
     /// The time from the start to the last status line, which belongs to the final response. libcurl's own value stops
     /// at the first byte that is sent.
-    private(set) var untilAnswer = Duration.zero
+    private(set) var timeToResponse = Duration.zero
     private var reported: TransferProgress?
     private var lastSeen: TransferProgress?
     /// The engine's round in which libcurl last read from a tunnel, and the time at which that loop started.
@@ -61,7 +61,7 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var hasReportedAcknowledged = false
     /// Whether a response arrived over HTTP/2 before the whole body was sent. libcurl 8.4 and later then discard the
     /// rest of the body when the server ends the stream, and count it as sent.
-    var wasAnsweredEarly = false
+    var receivedEarlyResponse = false
     /// The highest number of bytes handed to the kernel. libcurl resets its own count before a rewind.
     private(set) var mostSent: Int64 = 0
 
@@ -72,7 +72,7 @@ final class CurlTransfer: @unchecked Sendable {
         watch = TransferWatch(limits: request.options.limits, now: .now)
         pacer = SendPacer(rate: request.options.rateLimit)
         direct = DirectSend(request)
-        isSealed = request.isSealed
+        sendsTLSRecords = request.sendsTLSRecords
     }
 
     // MARK: - Start
@@ -89,17 +89,17 @@ final class CurlTransfer: @unchecked Sendable {
             }
         }
         if direct.isOpen { feed?.allowSending() }
-        isAskingForChallenge = request.options.digest != nil
-        asksLeave = request.wantsLeave && engine.expectations.isWorthAsking(origin)
+        isFetchingChallenge = request.options.digest != nil
+        asksLeave = request.shouldExpectContinue && engine.expectations.mayExpectContinue(origin)
         headers = .headers(of: request, asksLeave: asksLeave)
-        if isAskingForChallenge { askingHeaders = .headers(of: request, asksLeave: asksLeave, isQuestion: true) }
+        if isFetchingChallenge { challengeHeaders = .headers(of: request, asksLeave: asksLeave, isQuestion: true) }
         resolve = .connectTo(request.options.resolve)
         handle.reset()
         handle.configure(for: request, isAlone: engine.isIdle, headers: headers, resolve: resolve)
-        if isAskingForChallenge { handle.set(CURLOPT_HTTPHEADER, askingHeaders) }
+        if isFetchingChallenge { handle.set(CURLOPT_HTTPHEADER, challengeHeaders) }
         do {
             lists = try handle.set(request.options.curlOptions)
-            handle.keepFromReuse(request)
+            handle.forbidReuseIfNeeded(request)
         } catch {
             closeBody()
             throw error
@@ -140,12 +140,12 @@ final class CurlTransfer: @unchecked Sendable {
     ///
     /// - Returns: Whether it may be. libcurl calls this a second time when it wants to send a request again.
     func connectionIsReady(_ ends: ConnectionEnds) -> Bool {
-        guard connection == nil || maySendAgain else {
+        guard connection == nil || canResend else {
             if !isAnswered { ownFailure = (.connectionLost, "The connection broke before an answer came.", nil) }
             return false
         }
-        if isAskingForChallenge, assembler.head != nil {
-            isAskingForChallenge = false
+        if isFetchingChallenge, assembler.head != nil {
+            isFetchingChallenge = false
             assembler.startOver()
             // libcurl writes the request after this callback returns.
             easy!.set(CURLOPT_HTTPHEADER, headers)
@@ -166,11 +166,11 @@ final class CurlTransfer: @unchecked Sendable {
             )
             return false
         }
-        (sealed, framing) = (SealedCount(), 0)
+        (sealed, framing) = (TLSByteCounter(), 0)
         if isFirst { sink?.transfer(.connected(connection)) }
-        if assembler.head?.status.code == 417 { wasRefusedLeave = true }
-        holdHead()
-        holdsBody = isReused && needsOwnSegments
+        if assembler.head?.status.code == 417 { expectationFailed = true }
+        corkHead()
+        delaysBody = isReused && needsOwnSegments
         return true
     }
 
@@ -179,29 +179,29 @@ final class CurlTransfer: @unchecked Sendable {
     ///
     /// Not used if both would fit into one segment, whose maximum size is just under 64 KiB: the acknowledgement of a
     /// request that is read and then reset depends on two segments (decision 0003).
-    private func holdHead() {
-        guard let length = request.body?.length, length > 64 << 10, !asksLeave, !isAskingForChallenge else { return }
-        holdSegments()
+    private func corkHead() {
+        guard let length = request.body?.length, length > 64 << 10, !asksLeave, !isFetchingChallenge else { return }
+        setCorked()
     }
 
     /// Makes the kernel hold back partial segments until libcurl's round is over.
-    private func holdSegments() {
+    private func setCorked() {
         guard probe != nil, let engine else { return }
-        probe!.holdSegments(true)
+        probe!.setCorked(true)
         engine.held.append(self)
     }
 
     /// Whether the server can't have acted on the bytes sent so far: it requested the same request without `Expect`
     /// (417) or with credentials (401), or no byte of the request's body was handed over.
-    private var maySendAgain: Bool {
+    private var canResend: Bool {
         guard (feed?.handedOver ?? 0) == 0, !isChallengedAgain else { return false }
-        return feed != nil || assembler.head?.status.code == 417 || isAskingForChallenge && assembler.head != nil
+        return feed != nil || assembler.head?.status.code == 417 || isFetchingChallenge && assembler.head != nil
     }
 
     /// Whether the server rejected the credentials sent in response to its challenge, for example because its nonce has
     /// expired. Only another attempt may repeat the request; otherwise it could repeat indefinitely.
     var isChallengedAgain: Bool {
-        request.options.digest != nil && !isAskingForChallenge && assembler.head?.status.code == 401
+        request.options.digest != nil && !isFetchingChallenge && assembler.head?.status.code == 401
     }
 
     /// Whether libcurl wants to repeat a request whose response is final: a second challenge, or a 417 to the whole
@@ -214,18 +214,18 @@ final class CurlTransfer: @unchecked Sendable {
         guard feed != nil else { return .bytes(0) }
         // libcurl ignores a pause before the connection is established.
         guard !isPaused, !waitsForHead() else { return .pause }
-        heldUntil = nil
+        delayedUntil = nil
         let most = pacer.rate == nil ? sendDirectly(buffer.count) : pacedRoom()
         guard let most, let room = readable(most) else { return .pause }
         // All bytes handed over before have been sent, so any excess in libcurl's count is chunk framing.
         if feed!.length == nil { framing = max(framing, uploaded - feed!.handedOver) }
-        if isSealed, let written = probe?.writtenAtMost {
+        if sendsTLSRecords, let written = probe?.writtenAtMost {
             sealed.level(body: uploaded - framing, writtenAtMost: written)
         }
         let answer = unsafe feed!.fill(UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(room)))
         if case .bytes(let count) = answer {
             pacer.spend(count)
-            if isSealed, count > SealedCount.record { holdSegments() }
+            if sendsTLSRecords, count > TLSByteCounter.record { setCorked() }
         }
         if answer == .abort, let failure = feed?.failure {
             ownFailure = (.bodyFailed, "The body can't be read: \(failure)", failure)
@@ -233,7 +233,7 @@ final class CurlTransfer: @unchecked Sendable {
         return answer
     }
 
-    /// Returns the number of bytes that the rate limit permits, or `nil` to ask again at ``heldUntil``.
+    /// Returns the number of bytes that the rate limit permits, or `nil` to ask again at ``delayedUntil``.
     private func pacedRoom() -> Int? {
         let now = ContinuousClock.now
         let room = pacer.room(now: now)
@@ -242,7 +242,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     func hold(until due: ContinuousClock.Instant) {
-        heldUntil = due
+        delayedUntil = due
         engine?.release(by: due)
     }
 
@@ -258,10 +258,11 @@ final class CurlTransfer: @unchecked Sendable {
             let line = unsafe Span<UInt8>(_unsafeBytes: bytes)
             // "HTTP/" starts a head; field names contain no slash.
             if line.count > 4, line[4] == UInt8(ascii: "/") {
-                untilAnswer = .now - began
-                noteAnswer()
+                timeToResponse = .now - began
+                responseDidBegin()
             }
-            if try assembler.takeLine(line), let head = assembler.head, !isQuestionRefused(head), !isAskingForChallenge
+            if try assembler.takeLine(line), let head = assembler.head, !isExpectationFailure(head),
+                !isFetchingChallenge
             {
                 tell(head)
             }
@@ -282,14 +283,14 @@ final class CurlTransfer: @unchecked Sendable {
         }
     }
 
-    func socketWillBeLetGo() {
+    func socketWillClose() {
         mostSent = max(mostSent, uploaded - framing)
-        probe?.letGo()
+        probe?.descriptorClosed()
     }
 
     /// Returns whether the head is a 417 to our `Expect`, after which libcurl repeats the request without it.
-    private func isQuestionRefused(_ head: HTTPResponse) -> Bool {
-        asksLeave && !wasRefusedLeave && head.status.code == 417
+    private func isExpectationFailure(_ head: HTTPResponse) -> Bool {
+        asksLeave && !expectationFailed && head.status.code == 417
     }
 
     private func refuse(_ failure: ResponseAssembler.Failure) {
@@ -305,11 +306,11 @@ final class CurlTransfer: @unchecked Sendable {
     func tick(now: ContinuousClock.Instant) -> TransferError.Code? {
         let (progress, isAcknowledged) = look()
         report(progress, isAcknowledged: isAcknowledged)
-        let sight = TransferWatch.Sight(
+        let sight = TransferWatch.TransferSnapshot(
             isConnected: connection != nil, isPaused: isPaused, handedOver: feed?.handedOver ?? 0, sent: progress.sent,
             acknowledged: progress.acknowledged, hasPendingBytes: hasPendingBytes,
-            hasEarlyAnswer: mayUseHTTP2 && assembler.head != nil,
-            isRequestAcknowledged: isAcknowledged || isAskingForChallenge)
+            hasEarlyResponse: mayUseHTTP2 && assembler.head != nil,
+            isRequestAcknowledged: isAcknowledged || isFetchingChallenge)
         return watch.check(sight, now: now)
     }
 
@@ -328,16 +329,16 @@ final class CurlTransfer: @unchecked Sendable {
     func limit(to rate: ByteCount?) {
         guard isRunning else { return }
         pacer.limit(to: rate, now: .now)
-        if heldUntil != nil { goOn() }
+        if delayedUntil != nil { goOn() }
     }
 
     /// Continues a body that waits for its rate limit, if it is due.
-    func goOnIfDue(_ now: ContinuousClock.Instant) {
-        if let due = heldUntil, due <= now { goOn() }
+    func resumeIfDue(_ now: ContinuousClock.Instant) {
+        if let due = delayedUntil, due <= now { goOn() }
     }
 
     private func goOn() {
-        heldUntil = nil
+        delayedUntil = nil
         if isRunning, !isPaused { applyPause() }
     }
 

@@ -14,33 +14,33 @@ struct DirectSend {
     let isOpen: Bool
     /// The position in the body after the last directly sent bytes, or `nil` if all of them are known to be
     /// acknowledged.
-    private(set) var unsettledEnd: Int64?
-    private var patience = Self.firstPatience
+    private(set) var unacknowledgedEnd: Int64?
+    private var patience = Self.initialPollDelay
 
     /// The number of bytes that libcurl receives first: it must have sent something before bytes are sent directly.
     static let first = 64 << 10
     /// The maximum per call, so that other transfers get their turn.
     static let atOnce = 4 << 20
     /// The end of a body is always read; it is sent while the directly sent bytes are being acknowledged.
-    static let alwaysRead = 512 << 10
+    static let alwaysReadBytes = 512 << 10
     /// The last bytes wait for that acknowledgement. Reading them includes the final check that no file was changed.
     static let heldBack = 4 << 10
-    static let firstPatience = Duration.milliseconds(1)
-    static let longestPatience = Duration.milliseconds(16)
+    static let initialPollDelay = Duration.milliseconds(1)
+    static let maximumPollDelay = Duration.milliseconds(16)
 
     init(_ request: TransferRequest) {
         isOpen =
-            CurlLibrary.takesOurWordForTheEnd && request.options.httpVersion == .http1 && !request.isOverTLS
+            CurlLibrary.reliesOnReadCallbackForEnd && request.options.httpVersion == .http1 && !request.isOverTLS
             && !request.hasProxyOverTLS
             // libcurl compares its count with the length if a challenge arrives late, and other options may have any
             // effect.
             && request.options.digest == nil && request.options.curlOptions.isEmpty
-            && (request.body?.length ?? 0) > 2 * Self.alwaysRead
+            && (request.body?.length ?? 0) > 2 * Self.alwaysReadBytes
     }
 
     /// Returns the number of bytes that may be sent directly now.
     static func room(handedOver: Int64, of length: Int64) -> Int {
-        Int(max(0, min(Int64(atOnce), length - handedOver - Int64(alwaysRead))))
+        Int(max(0, min(Int64(atOnce), length - handedOver - Int64(alwaysReadBytes))))
     }
 
     /// Returns the number of bytes that libcurl receives after each direct send. With fewer unsent bytes than 1/32 of
@@ -51,25 +51,25 @@ struct DirectSend {
 
     /// Records that bytes up to `end` were sent directly.
     mutating func note(end: Int64) {
-        unsettledEnd = end
-        patience = Self.firstPatience
+        unacknowledgedEnd = end
+        patience = Self.initialPollDelay
     }
 
     /// Returns the time until the next check. It doubles each time, because the acknowledgement may take a while and
     /// the following bytes are already being sent.
     mutating func wait() -> Duration {
-        defer { patience = min(patience * 2, Self.longestPatience) }
+        defer { patience = min(patience * 2, Self.maximumPollDelay) }
         return patience
     }
 
     /// Returns how many of the following bytes may be read now; 0 to ask again later. Calls `acknowledged` only near
     /// the end.
     mutating func readable(handedOver: Int64, of length: Int64, upTo most: Int, acknowledged: () -> Int64?) -> Int {
-        guard let end = unsettledEnd else { return most }
+        guard let end = unacknowledgedEnd else { return most }
         let left = length - handedOver - Int64(Self.heldBack)
         guard left < most else { return most }
         if let acknowledged = acknowledged(), acknowledged < end { return Int(max(0, left)) }
-        unsettledEnd = nil
+        unacknowledgedEnd = nil
         return most
     }
 }

@@ -57,7 +57,7 @@ extension EasyHandle {
 
     /// Prevents reuse of the connection for a request without TLS to a proxy with TLS: libcurl 7.88 would reuse it
     /// without comparing the TLS options for the proxy.
-    func keepFromReuse(_ request: TransferRequest) {
+    func forbidReuseIfNeeded(_ request: TransferRequest) {
         guard request.hasProxyOverTLS, !request.isOverTLS else { return }
         set(CURLOPT_FORBID_REUSE, true)
     }

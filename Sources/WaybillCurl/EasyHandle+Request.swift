@@ -81,7 +81,7 @@ extension EasyHandle {
     static func uploadBufferSize(for request: TransferRequest, isAlone: Bool = false) -> Int {
         if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
         let length = request.body?.length
-        if request.isSealed {
+        if request.sendsTLSRecords {
             // If the socket can't be inspected, progress is visible only when a whole piece was sent.
             let isSeen = request.options.httpVersion == .http1 && request.options.unixSocket == nil
             return isSeen && length ?? .max >= 1 << 20 ? 256 << 10 : 64 << 10
@@ -154,12 +154,12 @@ extension StringList {
 
 extension TransferRequest {
     /// libcurl's own threshold; below it, waiting takes longer than sending the body.
-    private static let leastAsked: Int64 = 1 << 20
+    private static let minimumExpectLength: Int64 = 1 << 20
 
     /// Whether the request expects `100 Continue` before its body is sent.
-    var wantsLeave: Bool {
+    var shouldExpectContinue: Bool {
         guard let body, case .above(let threshold, _) = options.expectContinue else { return false }
-        return body.length.map { $0 > max(threshold.bytes, Self.leastAsked) } ?? true
+        return body.length.map { $0 > max(threshold.bytes, Self.minimumExpectLength) } ?? true
     }
 }
 

@@ -20,14 +20,14 @@ struct SocketProbe {
     private(set) var socket: Int32?
     private let base: UInt64
     private var last: Sample?
-    private var isHolding = false
+    private var isCorked = false
 
     /// Starts to observe a socket before the request is written.
     init(socket: Int32) {
         self.socket = socket
         var acknowledged: UInt64 = 0
         var pending: UInt64 = 0
-        base = unsafe wb_tcp_state(socket, &acknowledged, &pending) == 0 ? acknowledged : 0
+        base = unsafe wb_tcp_counters(socket, &acknowledged, &pending) == 0 ? acknowledged : 0
     }
 
     /// Returns the current counters, or the last ones if the socket was released; `nil` if none are known.
@@ -35,7 +35,7 @@ struct SocketProbe {
         guard let socket else { return last }
         var acknowledged: UInt64 = 0
         var pending: UInt64 = 0
-        guard unsafe wb_tcp_state(socket, &acknowledged, &pending) == 0 else { return last }
+        guard unsafe wb_tcp_counters(socket, &acknowledged, &pending) == 0 else { return last }
         last = Sample(acknowledged: acknowledged - min(base, acknowledged), pending: pending)
         return last
     }
@@ -57,16 +57,16 @@ struct SocketProbe {
     }
 
     /// Makes the kernel hold back partial segments, or send them.
-    mutating func holdSegments(_ isOn: Bool) {
-        guard let socket, isHolding != isOn else { return }
-        isHolding = isOn
-        wb_hold_segments(socket, isOn ? 1 : 0)
+    mutating func setCorked(_ isOn: Bool) {
+        guard let socket, isCorked != isOn else { return }
+        isCorked = isOn
+        wb_set_corked(socket, isOn ? 1 : 0)
     }
 
     /// Takes the last sample and releases the socket.
-    mutating func letGo() {
+    mutating func descriptorClosed() {
         _ = sample()
-        holdSegments(false)
+        setCorked(false)
         socket = nil
     }
 }

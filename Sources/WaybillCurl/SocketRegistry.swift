@@ -34,7 +34,7 @@ final class SocketRegistry {
         last = (ends, socket)
         // libcurl may fetch a challenge on one connection and respond to it on another.
         if let before = transfer.probe?.socket, before != socket { forget(transfer, on: before) }
-        owners.updateValue(transfer, forKey: socket)?.socketWillBeLetGo()
+        owners.updateValue(transfer, forKey: socket)?.socketWillClose()
         return SocketProbe(socket: socket)
     }
 
@@ -45,7 +45,7 @@ final class SocketRegistry {
 
     /// Closes a socket after its transfer has taken the last sample.
     func close(_ socket: Int32) -> Int32 {
-        owners.removeValue(forKey: socket)?.socketWillBeLetGo()
+        owners.removeValue(forKey: socket)?.socketWillClose()
         if last?.socket == socket { last = nil }
         if let ends = ends.removeValue(forKey: socket) { sockets[ends] = nil }
         fresh.remove(socket)

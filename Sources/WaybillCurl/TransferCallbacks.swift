@@ -17,7 +17,7 @@ extension EasyHandle {
         note(CURLOPT_SOCKOPTFUNCTION, unsafe wb_setopt_open_socket(raw, openSocket, owner))
         note(CURLOPT_CLOSESOCKETFUNCTION, unsafe wb_setopt_close_socket(raw, closeSocket, owner))
         guard transfer.request.options.proxy != nil else { return }
-        note(CURLOPT_XFERINFOFUNCTION, unsafe wb_setopt_progress(raw, duringTunnel, context))
+        note(CURLOPT_XFERINFOFUNCTION, unsafe wb_setopt_progress(raw, proxyConnectProgress, context))
         set(CURLOPT_NOPROGRESS, 0)
     }
 }
@@ -69,14 +69,14 @@ private func beforeRequest(
     return unsafe transfer(context).connectionIsReady(ends) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
-private func duringTunnel(
+private func proxyConnectProgress(
     _ context: UnsafeMutableRawPointer?, _ downloadTotal: curl_off_t, _ downloaded: curl_off_t,
     _ uploadTotal: curl_off_t, _ uploaded: curl_off_t
 ) -> Int32 {
     // Any value except 0 ends the transfer with CURLE_ABORTED_BY_CALLBACK. Called in each round, so it is not counted
     // as activity.
     let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
-    return transfer.mayGoOnReadingTunnel() ? 0 : 1
+    return transfer.mayContinueReadingTunnel() ? 0 : 1
 }
 
 private func openSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ purpose: curlsocktype) -> Int32

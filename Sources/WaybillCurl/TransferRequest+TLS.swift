@@ -8,7 +8,7 @@ extension TransferRequest {
     var hasProxyOverTLS: Bool { options.proxy.map(Self.isHTTPS) ?? false }
 
     /// Whether the bytes given to the kernel are TLS records.
-    var isSealed: Bool { isOverTLS || hasProxyOverTLS }
+    var sendsTLSRecords: Bool { isOverTLS || hasProxyOverTLS }
 
     /// Compares the scheme case-insensitively. Avoids a slice, because every transfer calls this several times.
     private static func isHTTPS(_ url: String) -> Bool {

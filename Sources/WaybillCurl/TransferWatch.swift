@@ -6,7 +6,7 @@ import WaybillCore
 /// seconds, so it reacts late and is misled by buffers. These timers use the bytes that the peer acknowledged.
 struct TransferWatch {
     /// The state of a transfer when its timers are checked.
-    struct Sight: Equatable {
+    struct TransferSnapshot: Equatable {
         var isConnected = false
         /// Whether the caller paused the transfer, so nothing is expected of the peer.
         var isPaused = false
@@ -17,7 +17,7 @@ struct TransferWatch {
         var hasPendingBytes = false
         /// Whether the final response arrived over HTTP/2 before the body was sent. The server is unlikely to read the
         /// rest, so the stall limit is shorter.
-        var hasEarlyAnswer = false
+        var hasEarlyResponse = false
         /// Whether every byte of the request, including its body, was acknowledged, or the request only asks for a
         /// challenge.
         var isRequestAcknowledged = false
@@ -26,7 +26,7 @@ struct TransferWatch {
     let limits: TransferLimits
     private let start: ContinuousClock.Instant
     private var lastMove: ContinuousClock.Instant
-    private var last = Sight()
+    private var last = TransferSnapshot()
     private var acknowledgedAt: ContinuousClock.Instant?
 
     init(limits: TransferLimits, now: ContinuousClock.Instant) {
@@ -36,7 +36,7 @@ struct TransferWatch {
     }
 
     /// Returns the limit that has expired, if any.
-    mutating func check(_ sight: Sight, now: ContinuousClock.Instant) -> TransferError.Code? {
+    mutating func check(_ sight: TransferSnapshot, now: ContinuousClock.Instant) -> TransferError.Code? {
         defer { last = sight }
         if let total = limits.total, now - start >= total { return .totalTimeout }
         guard sight.isConnected else {
@@ -63,7 +63,7 @@ struct TransferWatch {
             lastMove = now
             return nil
         }
-        if sight.hasEarlyAnswer {
+        if sight.hasEarlyResponse {
             return now - lastMove >= min(limits.stall, .milliseconds(500)) ? .bodyNotTaken : nil
         }
         return now - lastMove >= limits.stall ? .stalled : nil

@@ -26,7 +26,7 @@ package struct StoredDetail: Sendable, Codable {
     package var item: OutboxItem
     package var spec: String
     package var sequence: Int64?
-    package var answer: KeptAnswer
+    package var answer: StoredResponse
     package var deadline: Int64?
     package var maxAttempts: Int
     package var onUnknown: UnknownPolicy

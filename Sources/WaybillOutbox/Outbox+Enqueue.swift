@@ -19,7 +19,7 @@ public struct EnqueueOptions: Sendable, Hashable {
     /// The maximum number of attempts; `nil` for the value of the outbox's configuration.
     public var maxAttempts: Int?
     /// The storage of the item's files.
-    public var keeping = SourceKeeping.reference
+    public var keeping = FileStorage.reference
     /// The policy for an unknown outcome.
     public var onUnknown = UnknownPolicy.fail
     /// The policy for a changed source file.

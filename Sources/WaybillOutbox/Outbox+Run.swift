@@ -63,7 +63,7 @@ extension Outbox {
     private func own() async throws(OutboxError) -> OutboxCore {
         for _ in 0..<Self.patience {
             if let core = try await takeOver() { return core }
-            _ = try await OwnerGuest.ask(.yield, in: folder)
+            _ = try await OwnerConnection.ask(.yield, in: folder)
             do { try await Task.sleep(for: .milliseconds(20)) } catch {
                 throw OutboxError(.cancelled, "the task was cancelled before the outbox was free")
             }

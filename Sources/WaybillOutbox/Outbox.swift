@@ -27,11 +27,11 @@ public final class Outbox: Sendable {
     /// The path of the directory.
     public let path: String
     let configuration: Configuration
-    let registry: KindRegistry
-    let folder: OutboxFolder
+    let registry: UploadTypeRegistry
+    let folder: OutboxDirectory
     let drain = Drain()
     private let role = Locked(Role.guest)
-    private let taking = TurnTaking()
+    private let taking = AsyncSerializer()
 
     /// Opens an outbox, creating it if necessary.
     ///
@@ -43,8 +43,8 @@ public final class Outbox: Sendable {
     public init(at path: String, configuration: Configuration = Configuration()) async throws(OutboxError) {
         self.path = path
         self.configuration = configuration
-        registry = try KindRegistry(configuration.kinds)
-        folder = try OutboxFolder(path)
+        registry = try UploadTypeRegistry(configuration.kinds)
+        folder = try OutboxDirectory(path)
         _ = try await takeOver()
     }
 
@@ -66,7 +66,7 @@ public final class Outbox: Sendable {
 
     /// Takes ownership unless another process has it.
     func takeOver() async throws(OutboxError) -> OutboxCore? {
-        try await taking.inTurn { () async throws(OutboxError) -> OutboxCore? in
+        try await taking.runExclusively { () async throws(OutboxError) -> OutboxCore? in
             switch role.withLock({ $0 }) {
             case .owner(let core): return core
             case .closed: throw OutboxError(.closed, "the outbox was closed: open it again")
@@ -97,7 +97,7 @@ public final class Outbox: Sendable {
                     continue
                 }
             }
-            if let reply = try await OwnerGuest.ask(request, in: folder) { return reply }
+            if let reply = try await OwnerConnection.ask(request, in: folder) { return reply }
             do { try await Task.sleep(for: .milliseconds(20)) } catch {
                 throw OutboxError(.cancelled, "the task was cancelled before the owner of the outbox answered")
             }
@@ -121,11 +121,11 @@ public final class Outbox: Sendable {
 }
 
 /// Serializes asynchronous work of several callers.
-private actor TurnTaking {
+private actor AsyncSerializer {
     private var isBusy = false
     private var line: [CheckedContinuation<Void, Never>] = []
 
-    func inTurn<Value: Sendable>(
+    func runExclusively<Value: Sendable>(
         _ work: @Sendable () async throws(OutboxError) -> Value
     ) async throws(OutboxError) -> Value {
         if isBusy { await withCheckedContinuation { line.append($0) } } else { isBusy = true }

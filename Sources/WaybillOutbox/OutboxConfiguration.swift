@@ -39,7 +39,7 @@ extension Outbox {
         /// The random number generator, with values in 0...1.
         package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
         /// The file operations of the spool.
-        package var spoolDisk = SpoolDisk()
+        package var spoolDisk = SpoolFileOperations()
         /// The durability of a commit.
         package var synchronous = SQLiteStore.Synchronous.full
 

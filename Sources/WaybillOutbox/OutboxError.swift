@@ -9,7 +9,7 @@ public struct OutboxError: Error, Sendable, CustomStringConvertible {
         package init(_ name: String) { description = name }
 
         /// The directory cannot be used: it cannot be created, or other users can read it.
-        public static let folderUnusable = Code("folderUnusable")
+        public static let directoryUnusable = Code("directoryUnusable")
         /// The directory is on a network or user-space file system, where locks and fsync(2) are unreliable.
         public static let fileSystemRefused = Code("fileSystemRefused")
         /// The queue is damaged or was written by a newer release.

@@ -110,7 +110,7 @@ public struct OutboxResult: Sendable, Codable {
 }
 
 /// The part of a response that is stored with an item.
-package struct KeptAnswer: Sendable, Codable, Hashable {
+package struct StoredResponse: Sendable, Codable, Hashable {
     package var status: Int?
     package var headers: [OutboxResult.Header] = []
     package var body = Data()

@@ -7,15 +7,15 @@ import WaybillCore
 final class ScriptedAttempt: @unchecked Sendable {
     private static let pieceSize: Int64 = 16 * 1_024
 
-    let steering = Observed(ScriptedSteering())
+    let steering = Observed(ScriptedControlState())
     private let request: TransferRequest
     private let script: TransferScript
     private let sink: any TransferSink
     private let record: @Sendable (ArraySlice<UInt8>) -> Void
     private let isOver: @Sendable (TransferEnd) -> Void
     private var feed: ScriptedFeed?
-    private var sight = ScriptedSight()
-    private var isDeaf = false
+    private var sight = ScriptedSnapshot()
+    private var ignoresCancellation = false
 
     init(
         _ request: TransferRequest, _ script: TransferScript, sink: any TransferSink,
@@ -61,7 +61,7 @@ final class ScriptedAttempt: @unchecked Sendable {
         switch step {
         case .connect: connect(isReused: false)
         case .connectReused: connect(isReused: true)
-        case .takeHead: acknowledge(0)
+        case .acknowledgeHead: acknowledge(0)
         case .take(let count): try await take(count)
         case .takeRest: try await take(nil)
         case .takeAtRate(let count, let rate, let clock): try await take(count, pace: Pace(rate, clock))
@@ -75,13 +75,13 @@ final class ScriptedAttempt: @unchecked Sendable {
         // A cancelled sleep is noticed before the next step.
         case .delay(let duration, let clock): try? await clock.sleep(for: duration)
         case .hang: await ScriptGate().pass()
-        case .ignoreCancel: isDeaf = true
+        case .ignoreCancel: ignoresCancellation = true
         }
         return nil
     }
 
     private func checkCancel() throws(TransferError) {
-        guard Task.isCancelled, !isDeaf else { return }
+        guard Task.isCancelled, !ignoresCancellation else { return }
         throw sight.error(.cancelled, "cancelled")
     }
 
@@ -140,7 +140,7 @@ final class ScriptedAttempt: @unchecked Sendable {
             let size = min(left, rest, pace?.piece ?? Self.pieceSize)
             if await pace?.isDue(size) == false {
                 try checkCancel()
-                pace?.isHurried = true
+                pace?.isInterrupted = true
                 continue
             }
             // The attempt may have been paused while this slept.
@@ -168,7 +168,7 @@ final class ScriptedAttempt: @unchecked Sendable {
             record(bytes[...])
             return Int64(bytes.count)
         case .later:
-            await steering.wait(isDeaf: isDeaf) { $0.wakes != wakes }
+            await steering.wait(ignoresCancellation: ignoresCancellation) { $0.wakes != wakes }
             return 0
         case .end: return 0
         }
@@ -181,8 +181,8 @@ final class ScriptedAttempt: @unchecked Sendable {
         let inFlight = sight.evidence.sent - sight.evidence.acknowledged
         sight.evidence.acknowledged += max(0, min(count ?? inFlight, inFlight))
         report()
-        guard sight.isBodyAcknowledged, !sight.hasToldOfBody, feed != nil else { return }
-        sight.hasToldOfBody = true
+        guard sight.isBodyAcknowledged, !sight.hasReportedBody, feed != nil else { return }
+        sight.hasReportedBody = true
         sink.transfer(.bodyAcknowledged)
     }
 

@@ -1,7 +1,7 @@
 import WaybillCore
 
 /// The external influences on a running attempt: its control pauses it, its body wakes it.
-struct ScriptedSteering: Sendable {
+struct ScriptedControlState: Sendable {
     var isPaused = false
     /// The number of wake-ups by the body.
     var wakes = 0
@@ -9,7 +9,7 @@ struct ScriptedSteering: Sendable {
 
 struct ScriptedControl: TransferControl {
     let task: Task<Void, Never>
-    let steering: Observed<ScriptedSteering>
+    let steering: Observed<ScriptedControlState>
 
     func cancel() { task.cancel() }
     func pause() { steering.update { $0.isPaused = true } }

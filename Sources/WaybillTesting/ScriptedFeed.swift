@@ -34,13 +34,13 @@ struct ScriptedFeed {
             return .end
         case .bytes:
             taken += Int64(bytes.count)
-            if let length { try keepPromise(length, reader) }
+            if let length { try enforceLength(length, reader) }
             return .bytes(bytes)
         }
     }
 
     /// Delivers the last byte only if the reader has no more bytes, or does not know yet.
-    private mutating func keepPromise(_ length: Int64, _ reader: any BodyReader) throws {
+    private mutating func enforceLength(_ length: Int64, _ reader: any BodyReader) throws {
         if taken < length { return }
         guard taken == length else { throw BrokenPromise(length: length, isLonger: true) }
         isAtEnd = true

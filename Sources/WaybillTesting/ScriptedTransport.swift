@@ -36,7 +36,7 @@ public final class ScriptedTransport: UploadTransport {
         var rules: [Rule] = []
         var transfers: [RecordedTransfer] = []
         var running = 0
-        var mostAtOnce = 0
+        var maxConcurrent = 0
         var runningByURL: [String: Int] = [:]
         var mostAtOnceByURL: [String: Int] = [:]
     }
@@ -96,7 +96,7 @@ public final class ScriptedTransport: UploadTransport {
         let number = state.withLock { state in
             state.transfers.append(RecordedTransfer(request: request))
             state.running += 1
-            state.mostAtOnce = max(state.mostAtOnce, state.running)
+            state.maxConcurrent = max(state.maxConcurrent, state.running)
             let running = state.runningByURL[request.url, default: 0] + 1
             state.runningByURL[request.url] = running
             state.mostAtOnceByURL[request.url] = max(state.mostAtOnceByURL[request.url, default: 0], running)
@@ -113,9 +113,9 @@ public final class ScriptedTransport: UploadTransport {
     /// The number of attempts in progress.
     public var running: Int { state.withLock { $0.running } }
     /// The maximum number of concurrent attempts.
-    public var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
+    public var maxConcurrent: Int { state.withLock { $0.maxConcurrent } }
     /// Returns the maximum number of concurrent attempts for a URL.
-    public func mostAtOnce(to url: String) -> Int { state.withLock { $0.mostAtOnceByURL[url] ?? 0 } }
+    public func maxConcurrent(to url: String) -> Int { state.withLock { $0.mostAtOnceByURL[url] ?? 0 } }
 
     /// Calls the predicates without holding the lock, because they are code of the test.
     private func ruledScript(for request: TransferRequest) -> TransferScript? {

@@ -16,12 +16,12 @@ extension TransferScript {
     /// Responds after the given number of bytes of the body and takes no more: an early 413, or a 401 to the head.
     ///
     /// ```swift
-    /// let tooLarge = TransferScript.answeringEarly(.contentTooLarge, after: 1_000_000)
+    /// let tooLarge = TransferScript.respondingEarly(.contentTooLarge, after: 1_000_000)
     /// ```
-    public static func answeringEarly(
+    public static func respondingEarly(
         _ status: HTTPResponse.Status, after bytes: Int64 = 0, headers: HTTPFields = [:], body: String = ""
     ) -> TransferScript {
-        [.connect, .takeHead, .take(bytes), .answer(status, headers: headers, body: body)]
+        [.connect, .acknowledgeHead, .take(bytes), .answer(status, headers: headers, body: body)]
     }
 
     /// Takes the whole request and redirects: with 307 by default, which requests the same request again.
@@ -36,7 +36,7 @@ extension TransferScript {
         .answering(.unauthorized, headers: [.wwwAuthenticate: challenge])
     }
 
-    /// Takes the whole request and responds that it is too large: 413. Use ``answeringEarly(_:after:headers:body:)``
+    /// Takes the whole request and responds that it is too large: 413. Use ``respondingEarly(_:after:headers:body:)``
     /// for a peer that responds earlier.
     public static func tooLarge() -> TransferScript { .answering(.contentTooLarge) }
 
@@ -57,7 +57,7 @@ extension TransferScript {
 
     /// Takes the head and the given number of bytes, then disconnects: `incomplete`, or `unknown` for the whole body.
     public static func breaking(after bytes: Int64) -> TransferScript {
-        [.connect, .takeHead, .take(bytes), .fail(.connectionLost)]
+        [.connect, .acknowledgeHead, .take(bytes), .fail(.connectionLost)]
     }
 
     /// Uses a dead keep-alive connection: the given number of bytes is sent, and none is acknowledged: `notSent`, even
@@ -67,10 +67,10 @@ extension TransferScript {
     }
 
     /// Takes the whole request and closes the connection before it responds: `unknown`.
-    public static let losingAnswer: TransferScript = [.connect, .takeRest, .fail(.connectionLost)]
+    public static let losingResponse: TransferScript = [.connect, .takeRest, .fail(.connectionLost)]
 
     /// Takes the whole request and closes the connection in the middle of the response: `unknown`.
-    public static func cuttingAnswer(_ status: HTTPResponse.Status = .ok) -> TransferScript {
+    public static func truncatingResponse(_ status: HTTPResponse.Status = .ok) -> TransferScript {
         [.connect, .takeRest, .head(status), .fail(.responseIncomplete)]
     }
 
@@ -78,7 +78,9 @@ extension TransferScript {
 
     /// Takes the given number of bytes and no more until the attempt is cancelled. The transport has no timeouts: to
     /// simulate a stall detected by a real transport, use `.fail(.stalled)`.
-    public static func stalling(after bytes: Int64) -> TransferScript { [.connect, .takeHead, .take(bytes), .hang] }
+    public static func stalling(after bytes: Int64) -> TransferScript {
+        [.connect, .acknowledgeHead, .take(bytes), .hang]
+    }
 
     /// Takes the whole request and never responds; ends when the attempt is cancelled.
     public static let silent: TransferScript = [.connect, .takeRest, .hang]

@@ -4,7 +4,7 @@ public import WaybillCore
 /// The steps of one attempt of a ``ScriptedTransport``: what the peer takes, how it responds, how the attempt ends.
 ///
 /// ```swift
-/// let lost: TransferScript = [.connect, .takeHead, .take(1_000), .fail(.connectionLost)]
+/// let lost: TransferScript = [.connect, .acknowledgeHead, .take(1_000), .fail(.connectionLost)]
 /// let busy = TransferScript.unavailable(retryAfter: "2")
 /// let slow: TransferScript = [
 ///     .connect, .takeAtRate(nil, perSecond: .kibibytes(10), clock: clock), .delay(.seconds(30), clock: clock), .answer(.ok),
@@ -23,7 +23,7 @@ public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
         /// Uses a connection that carried an earlier request and may have been closed since.
         case connectReused
         /// The peer acknowledges the head of the request, but no byte of its body.
-        case takeHead
+        case acknowledgeHead
         /// The peer takes the given number of bytes of the body, or the rest if it is shorter, in pieces of at most
         /// 16 KiB, and acknowledges them.
         case take(Int64)

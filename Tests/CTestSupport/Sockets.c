@@ -106,7 +106,7 @@ void cts_delay_acknowledgements(int socket) {
 
 void cts_close(int socket) { close(socket); }
 
-int cts_peer_has_let_go(int socket) {
+int cts_peer_has_closed(int socket) {
     struct sockaddr_in own, peer;
     socklen_t size = sizeof own;
     if (getsockname(socket, (struct sockaddr *)&own, &size) != 0) return 1;
@@ -116,7 +116,7 @@ int cts_peer_has_let_go(int socket) {
     FILE *table = fopen("/proc/net/tcp", "re");
     if (!table) return 0;
     char line[512];
-    int has_let_go = 1; // a connection that is no longer in the table is closed
+    int has_closed = 1; // a connection that is no longer in the table is closed
     while (fgets(line, sizeof line, table)) {
         unsigned local_address, local_port, remote_address, remote_port;
         unsigned long inode;
@@ -125,11 +125,11 @@ int cts_peer_has_let_go(int socket) {
             continue;
         if (local_address != peer.sin_addr.s_addr || local_port != ntohs(peer.sin_port)) continue;
         if (remote_address != own.sin_addr.s_addr || remote_port != ntohs(own.sin_port)) continue;
-        has_let_go = inode == 0; // no descriptor refers to it
+        has_closed = inode == 0; // no descriptor refers to it
         break;
     }
     fclose(table);
-    return has_let_go;
+    return has_closed;
 }
 
 int cts_wait(int socket, int interests, int event, int stop, int milliseconds) {

@@ -172,7 +172,7 @@ import Waybill
     }
 
     @Test func `a hanging name lookup ends at the connect timeout`() async throws {
-        let name = HangingName()
+        let name = HangingHostName()
         var options = once
         options.transfer.limits.connect = .milliseconds(300)
         let error = try await failure([.text("a", "b")], to: "http://\(name.host)/", options: options)
@@ -214,7 +214,7 @@ import Waybill
     }
 
     @Test func `a response cut inside its head leaves the outcome unknown`() async throws {
-        let server = try LoopbackServer(.answerCut("HTTP/1.1 200 OK\r\nConte"))
+        let server = try LoopbackServer(.truncatedResponse("HTTP/1.1 200 OK\r\nConte"))
         let error = try await failure([.text("a", "b")], to: server.url())
         #expect(error.code == .responseIncomplete)
         #expect(error.outcome == .unknown)

@@ -106,7 +106,7 @@ import Waybill
     }
 
     @Test func `an upload with an unknown outcome is not resent`() async throws {
-        let server = try LoopbackServer(.closeWithoutAnswer(), .respond(200))
+        let server = try LoopbackServer(.closeWithoutResponse(), .respond(200))
         let error = await #expect(throws: UploadError.self) {
             try await session.upload([.text("a", "b")], to: server.url())
         }

@@ -21,7 +21,7 @@ struct Received: Equatable {
     }
 
     /// Returns the body as text with each boundary replaced by a placeholder.
-    static func withoutBoundary(_ request: RecordedRequest) throws -> String {
+    static func normalizingBoundary(_ request: RecordedRequest) throws -> String {
         let type = try #require(request.value(of: "Content-Type"))
         let boundary = try #require(type.split(separator: "boundary=").last)
         return String(decoding: request.body, as: UTF8.self).split(

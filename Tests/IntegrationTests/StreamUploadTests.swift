@@ -23,7 +23,7 @@ import Waybill
         })
     }
 
-    func expectWhole(_ request: RecordedRequest) throws {
+    func expectComplete(_ request: RecordedRequest) throws {
         let parts = try Received.parts(of: request)
         #expect(parts.map(\.name) == ["a", "s", "b"])
         #expect(parts[1].bytes == Self.bytes)
@@ -41,7 +41,7 @@ import Waybill
         for request in server.requests {
             #expect(request.value(of: "Content-Length") == String(request.body.count))
             #expect(request.value(of: "Transfer-Encoding") == nil)
-            try expectWhole(request)
+            try expectComplete(request)
         }
         #expect(server.requests.count == 2)
     }
@@ -53,7 +53,7 @@ import Waybill
         _ = try await UploadSession().upload(form, to: server.url())
         let request = try await server.request(0)
         #expect(request.value(of: "Transfer-Encoding") == "chunked" && request.value(of: "Content-Length") == nil)
-        try expectWhole(request)
+        try expectComplete(request)
     }
 
     @Test func `a one-shot stream with a copy is retried completely and pulled once`() async throws {
@@ -72,7 +72,7 @@ import Waybill
         let response = try await UploadSession().send(request)
         #expect(response.status == .ok && response.attempts.count == 3)
         #expect(pulled.value == 40)
-        for request in server.requests.dropFirst() { try expectWhole(request) }
+        for request in server.requests.dropFirst() { try expectComplete(request) }
     }
 
     @Test func `a one-shot stream without a copy is not retried`() async throws {

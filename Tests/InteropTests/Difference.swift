@@ -93,7 +93,7 @@ struct Comparison {
             }
             if habits.contains(.ignoresNamelessFiles), parts[index].fileName == [] { parts[index].contentType = "" }
         }
-        if habits.contains(.tellsFieldsFirst) {
+        if habits.contains(.reportsFieldsFirst) {
             parts = parts.filter { $0.fileName == nil } + parts.filter { $0.fileName != nil }
         }
         if habits.contains(.keepsLastOfEqualNames) {

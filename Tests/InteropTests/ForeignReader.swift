@@ -9,7 +9,7 @@ struct ForeignReader: Sendable, CustomStringConvertible {
         /// The type of a part without a file name is not available.
         static let hidesTypesOfFields = Habits(rawValue: 1)
         /// Fields and files are returned in separate lists.
-        static let tellsFieldsFirst = Habits(rawValue: 2)
+        static let reportsFieldsFirst = Habits(rawValue: 2)
         /// Of parts with the same name, only the last is available.
         static let keepsLastOfEqualNames = Habits(rawValue: 4)
         /// Types are returned without their parameters.
@@ -46,7 +46,7 @@ struct ForeignReader: Sendable, CustomStringConvertible {
         ForeignReader(
             name: "PHP",
             habits: [
-                .hidesTypesOfFields, .tellsFieldsFirst, .keepsLastOfEqualNames, .cutsTypes, .ignoresNamelessFiles,
+                .hidesTypesOfFields, .reportsFieldsFirst, .keepsLastOfEqualNames, .cutsTypes, .ignoresNamelessFiles,
             ], start: .php),
     ]
 
@@ -58,7 +58,7 @@ struct ForeignReader: Sendable, CustomStringConvertible {
         }
         var older = self
         older.name = "Node 18"
-        older.habits.formUnion([.tellsFieldsFirst, .cutsTypes])
+        older.habits.formUnion([.reportsFieldsFirst, .cutsTypes])
         return older
     }
 

@@ -102,7 +102,7 @@ extension Behaviour {
     package static func stall(afterBodyBytes count: Int) -> Behaviour { Behaviour([.read(count), .hold]) }
 
     /// Reads the whole body and never responds; the connection stays open.
-    package static let neverAnswer = Behaviour([.read(), .hold])
+    package static let neverRespond = Behaviour([.read(), .hold])
 
     /// Reads the given number of body bytes and then closes the connection.
     package static func close(afterBodyBytes count: Int, _ closing: Closing = .finish) -> Behaviour {
@@ -113,18 +113,18 @@ extension Behaviour {
     package static func reset(afterBodyBytes count: Int) -> Behaviour { close(afterBodyBytes: count, .reset) }
 
     /// Reads the whole body and then closes the connection without a response.
-    package static func closeWithoutAnswer(_ closing: Closing = .finish) -> Behaviour {
+    package static func closeWithoutResponse(_ closing: Closing = .finish) -> Behaviour {
         Behaviour([.read(), .close(closing)])
     }
 
     /// Reads the whole body, sends these bytes and closes the connection: a truncated head, garbage, nothing.
-    package static func answerCut(_ text: String, _ closing: Closing = .finish) -> Behaviour {
+    package static func truncatedResponse(_ text: String, _ closing: Closing = .finish) -> Behaviour {
         Behaviour([.read(), .send(.raw(text)), .close(closing)])
     }
 
     /// Sends a response that announces more body than it contains.
     package static func bodyCut(announced: Int, sent: String, _ closing: Closing = .finish) -> Behaviour {
-        answerCut("HTTP/1.1 200 OK\r\nContent-Length: \(announced)\r\n\r\n\(sent)", closing)
+        truncatedResponse("HTTP/1.1 200 OK\r\nContent-Length: \(announced)\r\n\r\n\(sent)", closing)
     }
 
     /// Sends header lines indefinitely.
@@ -138,7 +138,7 @@ extension Behaviour {
     ])
 
     /// Closes a kept-alive connection when the next request arrives, before reading it.
-    package static func closeUnderRequest(_ closing: Closing = .abandon) -> Behaviour {
+    package static func closeDuringRequest(_ closing: Closing = .abandon) -> Behaviour {
         var behaviour = Behaviour([.close(closing)])
         behaviour.startsBeforeHead = true
         return behaviour

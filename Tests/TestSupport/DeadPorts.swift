@@ -22,7 +22,7 @@ package final class ClosedPort: Sendable {
 
 /// A port of 127.0.0.1 where connections neither succeed nor fail: the listener's queue is full, so the kernel drops
 /// the SYN.
-package final class BlackHole: Sendable {
+package final class UnresponsivePort: Sendable {
     package let port: Int
     private let listener: Int32
     private let fillers: [Int32]

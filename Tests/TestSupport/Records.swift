@@ -17,7 +17,7 @@ package struct ConnectionRecord: Sendable {
         /// With a RST.
         case reset
         /// Its program closed the descriptor while the server was not reading, so that the FIN is queued behind data.
-        case letGo
+        case descriptorClosed
     }
 
     /// How the peer closed the connection; `nil` if it has not, or if the server closed it first.
@@ -64,7 +64,7 @@ package struct RecordedRequest: Sendable {
             guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
                 return nil
             }
-            return String(line[line.index(after: colon)...].trimmingBlanks)
+            return String(line[line.index(after: colon)...].trimmingWhitespace)
         }
     }
 
@@ -79,7 +79,7 @@ package struct RecordedRequest: Sendable {
 
 extension StringProtocol {
     /// The text without spaces and tabs at both ends.
-    var trimmingBlanks: SubSequence {
+    var trimmingWhitespace: SubSequence {
         let start = firstIndex { $0 != " " && $0 != "\t" } ?? endIndex
         guard let last = lastIndex(where: { $0 != " " && $0 != "\t" }) else { return self[start..<start] }
         return self[start...last]

@@ -127,7 +127,7 @@ struct ServerSocket {
             let count = unsafe cts_peek(descriptor, &byte, 1)
             return count < 0 && count != -Int(EAGAIN) ? .reset : .finished
         }
-        return cts_peer_has_let_go(descriptor) == 1 ? .letGo : nil
+        return cts_peer_has_closed(descriptor) == 1 ? .descriptorClosed : nil
     }
 
     private func receive(limit: Int, _ call: (UnsafeMutableRawBufferPointer) -> Int) -> Received {

@@ -31,8 +31,9 @@ package struct VerifyingServer: Sendable {
                 continue
             }
             let faults: [Behaviour] = [
-                .reset(afterBodyBytes: Int.random(in: 1..<100, using: &random)), .closeWithoutAnswer(),
-                .closeWithoutAnswer(.reset), .answerCut("HTTP/1.1 200 OK\r\nConte"), .respond(503), .respond(429),
+                .reset(afterBodyBytes: Int.random(in: 1..<100, using: &random)), .closeWithoutResponse(),
+                .closeWithoutResponse(.reset), .truncatedResponse("HTTP/1.1 200 OK\r\nConte"), .respond(503),
+                .respond(429),
             ]
             server.script(faults.randomElement(using: &random)!)
         }

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `a reset passes through a TLS front`() async throws {
-        let server = try LoopbackServer(.closeWithoutAnswer(.reset))
+        let server = try LoopbackServer(.closeWithoutResponse(.reset))
         let front = try await TLSFront(to: server)
         let run = try await curl("--http1.1", "--cacert", front.authority, "-d", "body", front.url())
         // Whether an empty reply or a reset is reported depends on the front.
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `a census lists open descriptors and threads`() async throws {
         let folder = try TemporaryDirectory()
-        let server = try LoopbackServer(.neverAnswer)
+        let server = try LoopbackServer(.neverRespond)
         let client = try RawClient(port: server.port)
         let census = Census.now()
         #expect(census.descriptors.contains { $0.hasPrefix("socket:") })

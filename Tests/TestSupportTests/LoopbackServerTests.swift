@@ -77,10 +77,10 @@ struct LoopbackServerTests {
     @Test(arguments: [
         (Behaviour.reset(afterBodyBytes: 1_000), [55, 56]),
         (.close(afterBodyBytes: 1_000), [52, 55, 56]),
-        (.closeWithoutAnswer(), [52]),
-        (.closeWithoutAnswer(.reset), [56]),
+        (.closeWithoutResponse(), [52]),
+        (.closeWithoutResponse(.reset), [56]),
         (.bodyCut(announced: 100, sent: "ten bytes…"), [18]),
-        (.answerCut("this is not HTTP\r\n\r\n"), [1]),
+        (.truncatedResponse("this is not HTTP\r\n\r\n"), [1]),
         (.endlessHead, [56, 100]),  // 100 (too large) since curl 8.6
     ])
     func `curl reports each fault`(_ behaviour: Behaviour, _ codes: [Int]) async throws {
@@ -129,7 +129,7 @@ struct LoopbackServerTests {
     }
 
     @Test func `a kept-alive connection ends during the second request`() async throws {
-        let server = try LoopbackServer(.respond(body: "one"), .closeUnderRequest())
+        let server = try LoopbackServer(.respond(body: "one"), .closeDuringRequest())
         let client = try RawClient(port: server.port)
         try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(try client.receive(until: "one").hasSuffix("one"))
@@ -148,7 +148,7 @@ struct LoopbackServerTests {
         child.signal(9)
         #expect(try await child.finish().exit == .signal(9))
         let end = try await server.peerEnd()
-        #expect(end.how == .letGo)
+        #expect(end.how == .descriptorClosed)
         #expect(end.at > killed)
         #expect(server.bodyBytesRead() == 1_000)
     }
@@ -166,7 +166,7 @@ struct LoopbackServerTests {
     @Test func `closed ports refuse and black holes drop connections`() async throws {
         let closed = try ClosedPort()
         #expect(try await status(curl(closed.url())) == 7)
-        let hole = try BlackHole()
+        let hole = try UnresponsivePort()
         #expect(try await status(curl("--connect-timeout", "0.3", hole.url())) == 28)
     }
 
@@ -181,7 +181,7 @@ struct LoopbackServerTests {
 
     @Test func `stopping ends all threads whatever they do`() async throws {
         let gate = Gate()
-        let server = try LoopbackServer(.neverAnswer, .respond().held(at: gate), .endlessBody, connections: [.mute])
+        let server = try LoopbackServer(.neverRespond, .respond().held(at: gate), .endlessBody, connections: [.mute])
         let clients = try (0..<5).map { _ in try RawClient(port: server.port) }
         for client in clients.dropLast() { try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
         try await server.waitUntil { $0.requests.count == 3 && $0.connections.count == 5 }

@@ -15,7 +15,7 @@ import Testing
             #expect(answer.value("Retry-After") == "3")
         }
         #expect(try client.send("PUT", "/a", body: [1]).status == 200)
-        #expect(store.object("a")?.timesMade == 1)
+        #expect(store.object("a")?.timesStored == 1)
     }
 
     @Test func `a fault applies to the given part`() throws {
@@ -66,7 +66,7 @@ import Testing
         store.fail(.storeThenDrop)
         _ = try? client.send("PUT", "/a", body: [1])
         try await store.settled()
-        #expect(store.object("a")?.timesMade == 4)
+        #expect(store.object("a")?.timesStored == 4)
         for xml in OSSFault.HostileXML.allCases {
             store.fail(.xml(status: 200, xml))
             #expect(try client.send("POST", "/a?uploads").body.hasPrefix("<?xml"))

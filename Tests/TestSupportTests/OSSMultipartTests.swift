@@ -77,7 +77,7 @@ import Testing
         let id = try client.initiate("a")
         for _ in 0..<3 { _ = try client.part(1, of: "a", id, [1]) }
         let count = store.state.counts[.init(uploadID: id, number: 1)]
-        #expect(count == OSSPartCount(begun: 3, stored: 3, begunThoughStored: 2, inFlight: 0, peakInFlight: 1))
+        #expect(count == OSSPartCount(begun: 3, stored: 3, resentAfterStored: 2, inFlight: 0, peakInFlight: 1))
     }
 
     @Test func `concurrent requests are counted, and aborted ones end`() async throws {

@@ -6,16 +6,16 @@ import Testing
 @Suite(.timeLimit(.minutes(Slowness.factor)))
 struct ResolverTests {
     @Test func `libcurl hangs in a lookup until the name is released`() async throws {
-        let name = HangingName()
+        let name = HangingHostName()
         let fetched = Task { await fetch("http://\(name.host)/", milliseconds: 30_000) }
-        await name.waitUntilLookedUp()
+        await name.waitUntilLookupBegins()
         name.release()
         #expect(await fetched.value == 6)  // CURLE_COULDNT_RESOLVE_HOST
         #expect(TestHost.lookups(of: name.host) >= 1)
     }
 
     @Test func `libcurl abandons a lookup that hangs`() async throws {
-        let name = HangingName()
+        let name = HangingHostName()
         #expect(await fetch("http://\(name.host)/", milliseconds: 100) == 28)  // CURLE_OPERATION_TIMEDOUT
     }
 

@@ -37,14 +37,14 @@ enum House {
     }
 
     /// The only target that imports each C module.
-    static let ownerOfC = [
+    static let cModuleOwners = [
         "CWaybillFiles": "WaybillMultipart", "CWaybillJPEG": "WaybillJPEG", "CWaybillCurl": "WaybillCurl",
         "CWaybillChecksum": "WaybillStores",
     ]
 
     /// The directory of a target's tests if it is not `Tests/<target>Tests`. A C module is tested through the target
     /// that imports it.
-    static let testFolders = [
+    static let testDirectories = [
         "CWaybillFiles": "WaybillMultipartTests", "CWaybillJPEG": "WaybillJPEGTests",
         "CWaybillCurl": "WaybillCurlTests", "CWaybillChecksum": "WaybillStoresTests", "WaybillCLI": "CLITests",
     ]

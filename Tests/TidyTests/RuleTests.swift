@@ -191,7 +191,7 @@ struct RuleTests {
             return MessageRule.findings(in: TextFile(path: path, text: text), wireNames: ["callbackUrl"]).count
         }
         for literal in [
-            #""Raise limits.stall.""#, #""Or set whenBusy""#, #"" (`whenBusy`)""#, #""Use .spill instead""#,
+            #""Raise limits.stall.""#, #""Or set conflictPolicy""#, #"" (`conflictPolicy`)""#, #""Use .spill instead""#,
             #""Use UnknownLength.spill""#, #""set \(name), tls.pinnedKeys""#, #""\(f("a")) or say keepsPath""#,
         ] {
             #expect(found(literal) == 1, "\(literal)")
@@ -199,7 +199,8 @@ struct RuleTests {
             #expect(found(literal, in: "Tests/WaybillCurlTests/A.swift") == 0)
         }
         for literal in [
-            #""whenBusy""#, #""callbackUrl needs a host""#, #""say example.com:443""#, #""took \(limits.stall) s.""#,
+            #""conflictPolicy""#, #""callbackUrl needs a host""#, #""say example.com:443""#,
+            #""took \(limits.stall) s.""#,
             #""\(count)Bytes of it""#, #""SELECT maxSide FROM x""#, #""in photos/a.jpg""#,
         ] {
             #expect(found(literal) == 0, "\(literal)")
@@ -237,7 +238,7 @@ struct RuleTests {
     @Test func `a target without tests is reported, and a planned target without sources`() {
         var paths = Set(House.arrows.keys.map { "Sources/\($0)/A.swift" })
         for target in House.arrows.keys {
-            paths.insert("Tests/\(House.testFolders[target] ?? target + "Tests")/ATests.swift")
+            paths.insert("Tests/\(House.testDirectories[target] ?? target + "Tests")/ATests.swift")
         }
         #expect(LayoutRule.findings(paths: paths).isEmpty)
         #expect(

@@ -24,7 +24,7 @@ struct TidyTests {
     }
 
     @Test func `each C module is imported only by its owner`() {
-        for (module, owner) in House.ownerOfC {
+        for (module, owner) in House.cModuleOwners {
             let importers = checkout.files.filter { file in
                 file.isSwift && file.target != nil
                     && ImportRule.imports(of: file.code).contains { $0.module == module }

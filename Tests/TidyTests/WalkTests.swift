@@ -11,7 +11,7 @@ import Testing
 /// - The address of the backend in the listings becomes the variable `WALK_URL`: each test server chooses its port.
 /// - A ``LoopbackServer`` replaces the sample `Receiver`, and a small photo replaces that of `IDCardFlow`: building
 ///   the samples takes minutes. `Scripts/sample-commands` runs the same programs with the real ones.
-/// - `traits: []` becomes `traits: ["Outbox"]`, so that Waybill is built once. `LeanPackageTests` resolves `[]`.
+/// - `traits: []` becomes `traits: ["Outbox"]`, so that Waybill is built once. `PackageResolutionTests` resolves `[]`.
 /// - `sleep` waits until the server has received part of the form. `stdbuf` makes programs write line by line, as on
 ///   a terminal.
 @Suite(.timeLimit(.minutes(20 * Slowness.factor))) struct WalkTests {
@@ -39,7 +39,7 @@ import Testing
         #expect(tutorial.steps.count > 12)
         try reader.beginAgain()
         for step in tutorial.steps { try await reader.follow(step) }
-        #expect(try GuestPackage.resolved(in: reader.package) == ["grdb.swift", "swift-http-types", "swift-log"])
+        #expect(try ClientPackage.resolved(in: reader.package) == ["grdb.swift", "swift-http-types", "swift-log"])
         let requests = reader.server.requests.dropFirst(2)
         #expect(requests.map(\.isComplete) == [true, true, true, false, true])
         let (killed, whole) = (try #require(requests.dropLast().last), try #require(requests.last))
@@ -113,7 +113,7 @@ private final class Reader {
         tools = try TemporaryDirectory()
         try tools.write("sleep", "#!/bin/sh\nread -r line <'\(tools.path("arrived"))'\n")
         guard unsafe chmod(tools.path("sleep"), 0o755) == 0, unsafe mkfifo(tools.path("arrived"), 0o600) == 0 else {
-            throw GuestPackage.Failed(description: "no stand-in for sleep")
+            throw ClientPackage.Failed(description: "no stand-in for sleep")
         }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try? FileManager.default.removeItem(atPath: "\(folder)/waybill")

@@ -39,8 +39,8 @@ struct NewFileTests {
         withExtendedLifetime(read) {}
     }
 
-    private static func file(at path: String) throws(SystemError) -> NewFile {
-        let file = try NewFile.make(for: path, isNamed: true)
+    private static func file(at path: String) throws(SystemError) -> AtomicFile {
+        let file = try AtomicFile.make(for: path, isNamed: true)
         try file.append(Array("whole".utf8))
         return file
     }

@@ -127,7 +127,7 @@ import WaybillCurl
     }
 
     @Test func `a missing response to the first request fails at the response limit`() async throws {
-        let server = try LoopbackServer(.neverAnswer)
+        let server = try LoopbackServer(.neverRespond)
         let error = try await run(server, body) { $0.limits.response = .milliseconds(200) }.failure()
         #expect(error.code == .responseTimeout)
         #expect(error.outcome == .incomplete(acknowledged: 0))
@@ -143,7 +143,7 @@ import WaybillCurl
     }
 
     @Test func `a connection lost in the second round has the outcome of its sent bytes`() async throws {
-        let lost = try LoopbackServer(challenge(), .closeWithoutAnswer())
+        let lost = try LoopbackServer(challenge(), .closeWithoutResponse())
         let unknown = try await run(lost, body).failure()
         #expect(unknown.outcome == .unknown)
         #expect(lost.requests.map { $0.body.count } == [0, 300_000])

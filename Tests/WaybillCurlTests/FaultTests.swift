@@ -30,7 +30,7 @@ import WaybillCurl
     }
 
     @Test func `an unresponsive port fails at the connect limit`() async throws {
-        let hole = try BlackHole()
+        let hole = try UnresponsivePort()
         let error = try await run(.post(hole.url(), PatternBody(10)) { $0.limits.connect = .milliseconds(200) })
             .failure()
         #expect(error.code == .connectTimeout)
@@ -38,10 +38,10 @@ import WaybillCurl
     }
 
     @Test func `a hanging resolver fails at the connect limit and delays no other transfer`() async throws {
-        let name = HangingName()
+        let name = HangingHostName()
         let server = try LoopbackServer()
         let hanging = run(.post("http://\(name.host):80/", PatternBody(10)) { $0.limits.connect = .milliseconds(300) })
-        await name.waitUntilLookedUp()
+        await name.waitUntilLookupBegins()
         #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
         let error = try await hanging.failure()
         #expect(error.code == .connectTimeout)
@@ -58,7 +58,7 @@ import WaybillCurl
     }
 
     @Test func `a dying kept-alive connection has an outcome that follows from its evidence`() async throws {
-        let server = try LoopbackServer(.respond(200), .closeUnderRequest())
+        let server = try LoopbackServer(.respond(200), .closeDuringRequest())
         #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
         let end = await run(.post(server.url(), PatternBody(10))).end()
         guard case .failure(let error) = end.result else {
@@ -130,7 +130,7 @@ import WaybillCurl
 
     @Test(arguments: [false, true])
     func `a body with a wrong length is never completed`(isLonger: Bool) async throws {
-        let server = try LoopbackServer(otherwise: .neverAnswer)
+        let server = try LoopbackServer(otherwise: .neverRespond)
         let script: [ScriptedBody.Step] = [.bytes([UInt8](repeating: 1, count: isLonger ? 101 : 99))]
         let error = try await run(.post(server.url(), ScriptedBody(length: 100, script))).failure()
         #expect(error.code == .bodyFailed)
@@ -142,7 +142,7 @@ import WaybillCurl
 
     @Test func `a source that fails halfway ends the transfer with its error`() async throws {
         struct DiskOnFire: Error {}
-        let server = try LoopbackServer(otherwise: .neverAnswer)
+        let server = try LoopbackServer(otherwise: .neverRespond)
         let script: [ScriptedBody.Step] = [.bytes([UInt8](repeating: 1, count: 50)), .fail(DiskOnFire())]
         let error = try await run(.post(server.url(), ScriptedBody(length: 100, script))).failure()
         #expect(error.code == .bodyFailed)
@@ -154,7 +154,7 @@ import WaybillCurl
     @Test(arguments: [nil, 0, 10] as [Int?])
     func `a request sent on a kept-alive connection is never sent again`(count: Int?) async throws {
         // libcurl itself repeats a request without a response if its connection was reused.
-        let server = try LoopbackServer(.respond(200), .closeWithoutAnswer())
+        let server = try LoopbackServer(.respond(200), .closeWithoutResponse())
         let body = count.map { PatternBody($0) }
         #expect(try await run(.post(server.url(), body)).response().head.status == .ok)
         let error = try await run(.post(server.url(), body)).failure()
@@ -164,7 +164,7 @@ import WaybillCurl
 
     @Test(arguments: [Behaviour.Closing.finish, .abandon, .reset])
     func `a server that reads all and closes leaves the outcome unknown`(closing: Behaviour.Closing) async throws {
-        let server = try LoopbackServer(.closeWithoutAnswer(closing))
+        let server = try LoopbackServer(.closeWithoutResponse(closing))
         let error = try await run(.post(server.url(), PatternBody(100_000))).failure()
         #expect(error.code == .connectionLost)
         #expect(error.outcome == .unknown)
@@ -175,7 +175,7 @@ import WaybillCurl
         "HTTP/1.1 200 OK\r\nConte", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n",
     ])
     func `a response truncated in its head is a failure`(text: String) async throws {
-        let server = try LoopbackServer(.answerCut(text))
+        let server = try LoopbackServer(.truncatedResponse(text))
         let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
         #expect([.responseIncomplete, .connectionLost, .malformedResponse].contains(error.code))
         #expect(error.outcome == .unknown)
@@ -192,7 +192,7 @@ import WaybillCurl
     @Test(arguments: [Behaviour.Closing.finish, .reset])
     func `a POST without a body is sent once, even if its connection closes`(closing: Behaviour.Closing) async throws {
         for _ in 0..<5 {
-            let server = try LoopbackServer(.respond(200), .closeWithoutAnswer(closing))
+            let server = try LoopbackServer(.respond(200), .closeWithoutResponse(closing))
             _ = try await run(.post(server.url())).response()
             let error = try await run(.post(server.url())).failure()
             #expect(error.outcome == .unknown)
@@ -222,7 +222,7 @@ import WaybillCurl
     }
 
     @Test func `a missing response fails at the response limit`() async throws {
-        let server = try LoopbackServer(.neverAnswer)
+        let server = try LoopbackServer(.neverRespond)
         let recorder = run(.post(server.url(), PatternBody(1_000)) { $0.limits.response = .milliseconds(200) })
         let error = try await recorder.failure()
         #expect(error.code == .responseTimeout)
@@ -255,7 +255,7 @@ import WaybillCurl
 
     @Test(arguments: ["garbage\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 9999 Odd\r\n\r\n"])
     func `a response that is not HTTP fails as malformedResponse`(text: String) async throws {
-        let server = try LoopbackServer(.answerCut(text))
+        let server = try LoopbackServer(.truncatedResponse(text))
         let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
         #expect(error.code == .malformedResponse)
         #expect(error.outcome == .unknown)

@@ -116,7 +116,7 @@ import WaybillCurl
     }
 
     @Test func `an HTTP2 proxy killed after a whole body leaves the outcome unknown`() async throws {
-        let server = try LoopbackServer(.respond(200), .neverAnswer)
+        let server = try LoopbackServer(.respond(200), .neverRespond)
         let front = try await HTTP2Front(to: server)
         let transport = CurlTransport()
         var request = TransferRequest.post(front.url(), PatternBody(1_000)) {

@@ -19,7 +19,7 @@ import Testing
         let server = try LoopbackServer(keepsBodies: false)
         let front = try await TLSFront(to: server)
         let run = try await ChildProcess.run(
-            "\(ProjectRoot.products)/ExitErrand", [front.url(), front.authority, way])
+            "\(ProjectRoot.products)/ExitTestHelper", [front.url(), front.authority, way])
         return (run, server)
     }
 }

@@ -60,7 +60,7 @@ private final class BareListener {
         }
         try #require(isListening)
         url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/"
-        giveUpAfterTenSeconds(descriptor)
+        setReceiveTimeout(descriptor)
     }
 
     deinit { close(descriptor) }
@@ -68,7 +68,7 @@ private final class BareListener {
     func accept() throws -> BareConnection {
         let accepted = Glibc.accept(descriptor, nil, nil)
         try #require(accepted >= 0, "nobody connected")
-        giveUpAfterTenSeconds(accepted)
+        setReceiveTimeout(accepted)
         return BareConnection(descriptor: accepted)
     }
 }
@@ -98,7 +98,7 @@ private final class BareConnection {
     }
 }
 
-private func giveUpAfterTenSeconds(_ descriptor: Int32) {
+private func setReceiveTimeout(_ descriptor: Int32) {
     var limit = timeval(tv_sec: 10, tv_usec: 0)
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
 }

@@ -16,9 +16,9 @@ import Testing
         let server = try LoopbackServer()
         let line = try Line(to: server.port)
         var probe = SocketProbe(socket: line.socket)
-        probe.holdSegments(true)
+        probe.setCorked(true)
         #expect(isHeld(line.socket))
-        probe.letGo()
+        probe.descriptorClosed()
         #expect(!isHeld(line.socket))
     }
 
@@ -31,7 +31,7 @@ import Testing
         #expect(unsafe send(line.socket, text, text.utf8.count, 0) == text.utf8.count)
         #expect(probe.sample()?.written == UInt64(text.utf8.count))
         #expect(probe.writtenAtMost == UInt64(text.utf8.count))
-        probe.letGo()
+        probe.descriptorClosed()
         #expect(probe.writtenAtMost == nil)
         #expect(probe.sample()?.written == UInt64(text.utf8.count))
     }

@@ -15,7 +15,9 @@ import WaybillCore
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { start + .milliseconds(Int(seconds * 1_000)) }
 
-    private func sending(_ acknowledged: Int64, sent: Int64 = 100, handedOver: Int64 = 100) -> TransferWatch.Sight {
+    private func sending(_ acknowledged: Int64, sent: Int64 = 100, handedOver: Int64 = 100)
+        -> TransferWatch.TransferSnapshot
+    {
         .init(isConnected: true, handedOver: handedOver, sent: sent, acknowledged: acknowledged)
     }
 
@@ -34,7 +36,7 @@ import WaybillCore
 
     @Test func `an unacknowledged head is stalled, even without a body`() {
         var watch = TransferWatch(limits: limits, now: start)
-        let head = TransferWatch.Sight(isConnected: true, hasPendingBytes: true)
+        let head = TransferWatch.TransferSnapshot(isConnected: true, hasPendingBytes: true)
         #expect(watch.check(head, now: at(1)) == nil)
         #expect(watch.check(head, now: at(3.9)) == nil)
         #expect(watch.check(head, now: at(4)) == .stalled)

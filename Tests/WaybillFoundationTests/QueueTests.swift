@@ -57,18 +57,18 @@ import WaybillTesting
     }
 
     @Test func `progress is coalesced while the queue is busy`() async throws {
-        let mayGoOn = DispatchSemaphore(value: 0)
-        queue.async { mayGoOn.wait() }
+        let canContinue = DispatchSemaphore(value: 0)
+        queue.async { canContinue.wait() }
         let calls = Watched(0)
         let steps: [TransferScript.Step] = (0..<50).map { _ in .take(1) }
-        let task = start(TransferScript([.connect, .takeHead] + steps + [.takeRest, .answer(.ok)]))
+        let task = start(TransferScript([.connect, .acknowledgeHead] + steps + [.takeRest, .answer(.ok)]))
         let last = Watched<UploadPhase?>(nil)
         task.onProgress(on: queue) { progress in
             calls.update { $0 += 1 }
             last.update { $0 = progress.phase }
         }
         _ = try await task.response
-        mayGoOn.signal()
+        canContinue.signal()
         _ = try await last.waitUntil { $0 == .succeeded }
         #expect(calls.value <= 2)
     }
@@ -76,7 +76,7 @@ import WaybillTesting
     @Test func `a Foundation progress follows the upload`() async throws {
         let (isWatched, gate) = (ScriptGate(), ScriptGate())
         let task = start([
-            .connect, .takeHead, .wait(isWatched), .take(40), .wait(gate), .takeRest, .answer(.ok),
+            .connect, .acknowledgeHead, .wait(isWatched), .take(40), .wait(gate), .takeRest, .answer(.ok),
         ])
         let shown = task.foundationProgress(on: queue)
         // Bytes taken before the progress was created are reported with the next ones.

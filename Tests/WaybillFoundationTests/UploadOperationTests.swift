@@ -38,7 +38,7 @@ import WaybillTesting
         queue.maxConcurrentOperationCount = 4
         await finish(uploads, in: queue)
         #expect(transport.transfers.map(\.request.url) == (0..<6).map { url + "\($0)" })
-        #expect(transport.mostAtOnce == 1)
+        #expect(transport.maxConcurrent == 1)
     }
 
     @Test func `a failed upload finishes its operation with the error`() async throws {

@@ -39,14 +39,14 @@ import WaybillCore
     @Test func `a raised flag stops every stage`() throws {
         let flag = StopFlag()
         let seen = try Seen(Scene.photoFile)
-        let image = try FrequencyImage(seen.picture, width: 120, height: 90, isLinear: false, flag: flag)
+        let image = try CoefficientImage(seen.picture, width: 120, height: 90, isLinear: false, flag: flag)
         let quantiser = Quantiser(usesTrellis: true)
-        let levels = try LevelImage(image, factor: 1, quantiser: quantiser, flag: flag)
+        let levels = try QuantisedImage(image, factor: 1, quantiser: quantiser, flag: flag)
         flag.raise()
         let stages: [() throws -> Void] = [
             { _ = try recompress(Scene.photoFile, .quality(50), flag: flag) },
-            { _ = try FrequencyImage(seen.picture, width: 120, height: 90, isLinear: false, flag: flag) },
-            { _ = try LevelImage(image, factor: 1, quantiser: quantiser, flag: flag) },
+            { _ = try CoefficientImage(seen.picture, width: 120, height: 90, isLinear: false, flag: flag) },
+            { _ = try QuantisedImage(image, factor: 1, quantiser: quantiser, flag: flag) },
             { _ = try JPEGWriter.write(levels, image, script: .split, flag: flag) },
             {
                 var strayBytes = 0

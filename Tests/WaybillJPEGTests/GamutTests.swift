@@ -49,8 +49,8 @@ import WaybillCore
         light: adobe.light, toSRGB: adobe.toSRGB)
 
     /// A color that changes slowly across most of the gamut.
-    static func colour(_ x: Int, _ y: Int) -> Colour {
-        Colour(red: 40 + x * 2, green: 60 + y * 3, blue: 220 - x - y)
+    static func colour(_ x: Int, _ y: Int) -> RGBColor {
+        RGBColor(red: 40 + x * 2, green: 60 + y * 3, blue: 220 - x - y)
     }
 
     @Test(arguments: [displayP3, adobe, table], JPEGOptions.Mode.allCases)
@@ -81,7 +81,7 @@ import WaybillCore
     @Test(arguments: 1...8)
     func `a rotated image keeps its converted colors`(orientation: Int) throws {
         let exif = TinyJPEG.exif(orientation: UInt16(orientation))
-        let flat = Colour(red: 60, green: 200, blue: 80)
+        let flat = RGBColor(red: 60, green: 200, blue: 80)
         let file = Scene.file(33, 21, segments: [exif, Self.displayP3.profile]) { _, _ in flat }
         let seen = try Seen(try recompress(file, JPEGOptions(quality: 95)).bytes)
         let wanted = Self.converted(flat, Self.displayP3)
@@ -92,7 +92,7 @@ import WaybillCore
 
     @Test func `gray stays gray in a wide gamut`() throws {
         let file = Scene.file(64, 48, segments: [Self.displayP3.profile]) { x, y in
-            Colour(red: x * 3, green: x * 3, blue: x * 3)
+            RGBColor(red: x * 3, green: x * 3, blue: x * 3)
         }
         let seen = try Seen(try recompress(file, JPEGOptions(quality: 95)).bytes)
         #expect(seen.header.components.count == 1)
@@ -143,13 +143,13 @@ import WaybillCore
                 }
                 let flat = Plane(width: 4, height: 4) { _, _ in 77 }
                 let half = Plane(width: 2, height: 2) { _, _ in 99 }
-                let picture = conversion.convert(Picture(luma: flat, chroma: [half, half]))
+                let picture = conversion.convert(DecodedImage(luma: flat, chroma: [half, half]))
                 #expect((0...255).contains(picture.luma[3, 3]), "seed \(seed), round \(round)")
             }
         }
     }
 
-    static func converted(_ colour: Colour, _ space: Space) -> [Double] {
+    static func converted(_ colour: RGBColor, _ space: Space) -> [Double] {
         let light = [colour.red, colour.green, colour.blue].map { space.light(Double($0) / 255) }
         return space.toSRGB.map { row in
             let value = min(1, max(0, zip(row, light).reduce(0) { $0 + $1.0 * $1.1 }))

@@ -7,7 +7,7 @@ import WaybillCore
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct InputOutputTests {
     static let (width, height) = (61, 43)
-    static var scene: (Int, Int) -> Colour { Scene.quarters(width, height) }
+    static var scene: (Int, Int) -> RGBColor { Scene.quarters(width, height) }
 
     @Test(arguments: JPEGPixels.Format.allCases, [0, 7])
     func `pixels are encoded without change`(format: JPEGPixels.Format, gap: Int) throws {

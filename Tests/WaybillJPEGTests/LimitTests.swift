@@ -119,7 +119,7 @@ import WaybillCore
 }
 
 extension Seen {
-    func lumaDistance(to scene: (Int, Int) -> Colour) -> Double {
+    func lumaDistance(to scene: (Int, Int) -> RGBColor) -> Double {
         var sum = 0.0
         for y in 0..<header.height {
             for x in 0..<header.width { sum += abs(picture.luma[x, y] - Double(scene(x, y).yCbCr[0])) }

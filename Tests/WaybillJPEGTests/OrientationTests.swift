@@ -33,8 +33,8 @@ import WaybillCore
     @Test(arguments: 1...8)
     func `odd sides are rotated without shifting colors`(orientation: Int) throws {
         let (width, height) = (61, 45)
-        let scene: (Int, Int) -> Colour = { x, y in
-            Colour(red: 40 + 3 * x, green: 120, blue: 230 - 4 * y)
+        let scene: (Int, Int) -> RGBColor = { x, y in
+            RGBColor(red: 40 + 3 * x, green: 120, blue: 230 - 4 * y)
         }
         let file = Self.stored(width, height, orientation, scene)
         let seen = try Seen(try recompress(file, JPEGOptions(quality: 98, maxPixels: 10_000)).bytes)
@@ -72,7 +72,7 @@ import WaybillCore
     }
 
     /// Returns a file that shows `scene` when rotated according to its Exif orientation (Exif 2.32, 4.6.4 A).
-    static func stored(_ width: Int, _ height: Int, _ orientation: Int, _ scene: (Int, Int) -> Colour) -> [UInt8] {
+    static func stored(_ width: Int, _ height: Int, _ orientation: Int, _ scene: (Int, Int) -> RGBColor) -> [UInt8] {
         let (across, down) = orientation >= 5 ? (height, width) : (width, height)
         let exif = TinyJPEG.exif(orientation: UInt16(orientation))
         return Scene.file(across, down, segments: [exif]) { column, row in

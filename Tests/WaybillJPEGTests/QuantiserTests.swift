@@ -6,14 +6,14 @@ import Testing
 
 @Suite struct QuantiserTests {
     // Created for each test: the leak check cannot follow an enum payload held by a global until exit.
-    private static var picture: Picture {
-        Picture(
+    private static var picture: DecodedImage {
+        DecodedImage(
             luma: ResamplingTests.plane(45, 30, isFine: true),
             chroma: [ResamplingTests.plane(23, 15, isFine: true), ResamplingTests.plane(23, 15, isFine: false)])
     }
 
-    private static func image() throws -> FrequencyImage {
-        try FrequencyImage(picture, width: 45, height: 30, isLinear: false, flag: StopFlag())
+    private static func image() throws -> CoefficientImage {
+        try CoefficientImage(picture, width: 45, height: 30, isLinear: false, flag: StopFlag())
     }
 
     @Test func `coefficients are eight times those of the standard, with repeated edges`() throws {
@@ -38,9 +38,9 @@ import Testing
 
     @Test func `extreme contrast stays within the range of the format`() throws {
         let luma = Plane(width: 64, height: 64) { x, y in (x / 2 + y / 2) % 2 == 0 ? 255 : 0 }
-        let picture = Picture(luma: luma, chroma: [])
-        let image = try FrequencyImage(picture, width: 64, height: 64, isLinear: false, flag: StopFlag())
-        let levels = try LevelImage(
+        let picture = DecodedImage(luma: luma, chroma: [])
+        let image = try CoefficientImage(picture, width: 64, height: 64, isLinear: false, flag: StopFlag())
+        let levels = try QuantisedImage(
             image, factor: QuantiserTable.finest, quantiser: Quantiser(usesTrellis: false), flag: StopFlag())
         let bytes = try JPEGWriter.write(levels, image, script: .split, flag: StopFlag())
         let seen = try Seen(bytes)
@@ -51,7 +51,7 @@ import Testing
     func `without trellis, levels and counts match a plain implementation`(factor: Double) throws {
         let image = try Self.image()
         let quantiser = Quantiser(usesTrellis: false)
-        let levels = try LevelImage(image, factor: factor, quantiser: quantiser, flag: StopFlag())
+        let levels = try QuantisedImage(image, factor: factor, quantiser: quantiser, flag: StopFlag())
         for (component, found) in zip(image.components, levels.levels) {
             for index in 0..<found.count {
                 let k = index % 64
@@ -72,7 +72,7 @@ import Testing
     @Test func `the trellis finds the cheapest of all choices`() throws {
         let image = try Self.image()
         let (factor, quantiser) = (9.0, Quantiser(usesTrellis: true))
-        let levels = try LevelImage(image, factor: factor, quantiser: quantiser, flag: StopFlag())
+        let levels = try QuantisedImage(image, factor: factor, quantiser: quantiser, flag: StopFlag())
         let counts = SymbolCounts(image, levels.table, rounding: 0.5)
         var tried = 0
         for (component, found) in zip(image.components, levels.levels) {
@@ -95,7 +95,7 @@ import Testing
         let image = try Self.image()
         for usesTrellis in [true, false] {
             let sizes = try [-0.5, 0, 0.5, 1, 1.5].map { fidelity in
-                try LevelImage(
+                try QuantisedImage(
                     image, factor: 2, quantiser: Quantiser(usesTrellis: usesTrellis, fidelity: fidelity),
                     flag: StopFlag()
                 ).estimate
@@ -129,8 +129,8 @@ import Testing
 
     @Test func `the similarity judge compares what libjpeg decodes`() throws {
         let image = try Self.image()
-        let levels = try LevelImage(image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
-        let judge = SimilarityJudge(Self.picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
+        let levels = try QuantisedImage(image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
+        let judge = SimilarityMetric(Self.picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
         let decoded = judge.decoded(levels, image.components[0])
         let seen = try Seen(try JPEGWriter.write(levels, image, script: .wide, flag: StopFlag()))
         #expect(decoded.width == 45 && decoded.height == 30)
@@ -141,7 +141,7 @@ import Testing
 
     @Test func `all scan scripts encode the same image`() throws {
         let image = try Self.image()
-        let levels = try LevelImage(image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
+        let levels = try QuantisedImage(image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
         let seen = try ScanScript.allCases.map {
             try Seen(try JPEGWriter.write(levels, image, script: $0, flag: StopFlag()))
         }
@@ -152,11 +152,11 @@ import Testing
 
     @Test func `a coarser image has a larger distance`() throws {
         let scene = Scene.photo(240, 180)
-        let picture = Picture(luma: Plane(width: 240, height: 180) { Double(scene($0, $1).yCbCr[0]) }, chroma: [])
-        let image = try FrequencyImage(picture, width: 240, height: 180, isLinear: false, flag: StopFlag())
-        let judge = SimilarityJudge(picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
+        let picture = DecodedImage(luma: Plane(width: 240, height: 180) { Double(scene($0, $1).yCbCr[0]) }, chroma: [])
+        let image = try CoefficientImage(picture, width: 240, height: 180, isLinear: false, flag: StopFlag())
+        let judge = SimilarityMetric(picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
         let distances = try [0.02, 0.5, 2, 8].map { factor in
-            let levels = try LevelImage(
+            let levels = try QuantisedImage(
                 image, factor: factor, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
             return judge.distance(of: levels, image)
         }
@@ -174,7 +174,7 @@ import Testing
     }
 
     /// Computes the estimate in the simplest way: runs and sizes counted in dictionaries.
-    private static func plainEstimate(_ image: FrequencyImage, _ levels: LevelImage) -> Double {
+    private static func plainEstimate(_ image: CoefficientImage, _ levels: QuantisedImage) -> Double {
         var counts: [Int: [Int: Double]] = [:]
         var bits = 0.0
         func note(_ table: Int, _ symbol: Int, extra: Int) {

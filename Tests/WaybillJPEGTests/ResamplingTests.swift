@@ -78,12 +78,12 @@ import Testing
     }
 
     @Test func `an image size keeps its aspect ratio and its limits`() {
-        let size = PictureSize(width: 4_032, height: 3_024)
+        let size = PixelSize(width: 4_032, height: 3_024)
         #expect(size.shrunk(toPixels: 1e9) == size)
-        #expect(size.shrunk(toPixels: 1e6) == PictureSize(width: 1_155, height: 866))
-        #expect(PictureSize(width: 9_000, height: 1).shrunk(toPixels: 10) == PictureSize(width: 300, height: 1))
+        #expect(size.shrunk(toPixels: 1e6) == PixelSize(width: 1_155, height: 866))
+        #expect(PixelSize(width: 9_000, height: 1).shrunk(toPixels: 10) == PixelSize(width: 300, height: 1))
         for cap in 1..<400 {
-            #expect(PictureSize(width: 31, height: 17).capped(atPixels: cap).pixels <= Double(cap))
+            #expect(PixelSize(width: 31, height: 17).capped(atPixels: cap).pixels <= Double(cap))
         }
     }
 

@@ -5,7 +5,7 @@ import WaybillCore
 @testable import WaybillJPEG
 
 /// A color with its JFIF luma and chroma.
-struct Colour {
+struct RGBColor {
     var red: Int
     var green: Int
     var blue: Int
@@ -23,19 +23,19 @@ struct Colour {
 enum Scene {
     /// Four quarters of different color: red at the upper left, green at the upper right, blue at the lower left,
     /// pale at the lower right.
-    static func quarters(_ width: Int, _ height: Int) -> (Int, Int) -> Colour {
+    static func quarters(_ width: Int, _ height: Int) -> (Int, Int) -> RGBColor {
         { x, y in
             switch (x < width / 2, y < height / 2) {
-            case (true, true): Colour(red: 200, green: 30, blue: 40)
-            case (false, true): Colour(red: 30, green: 180, blue: 60)
-            case (true, false): Colour(red: 40, green: 50, blue: 190)
-            case (false, false): Colour(red: 230, green: 220, blue: 200)
+            case (true, true): RGBColor(red: 200, green: 30, blue: 40)
+            case (false, true): RGBColor(red: 30, green: 180, blue: 60)
+            case (true, false): RGBColor(red: 40, green: 50, blue: 190)
+            case (false, false): RGBColor(red: 230, green: 220, blue: 200)
             }
         }
     }
 
     /// Shapes, gradients and grain: as hard to compress as a photo.
-    static func photo(_ width: Int, _ height: Int, grain: Int = 24) -> (Int, Int) -> Colour {
+    static func photo(_ width: Int, _ height: Int, grain: Int = 24) -> (Int, Int) -> RGBColor {
         var random = SeededGenerator(seed: 7)
         let noise = (0..<width * height).map { _ in Int.random(in: -grain...grain, using: &random) }
         return { x, y in
@@ -45,14 +45,14 @@ enum Scene {
             let stripe: Int = (x / 7 + y / 11) % 2 * 25
             let value: Int = max(0, min(255, base + stripe + noise[y * width + x]))
             let blue: Int = value / 2 + (isInside ? 90 : 20)
-            return Colour(red: value, green: max(0, value - 30), blue: min(255, blue))
+            return RGBColor(red: value, green: max(0, value - 30), blue: min(255, blue))
         }
     }
 
     /// Returns a YCbCr file of a scene. `sampling` is that of luma; chroma has 1 x 1.
     static func file(
         _ width: Int, _ height: Int, sampling: (Int, Int) = (2, 2), segments: [[UInt8]] = [TinyJPEG.jfif],
-        quantiser: UInt8 = 2, _ scene: (Int, Int) -> Colour
+        quantiser: UInt8 = 2, _ scene: (Int, Int) -> RGBColor
     ) -> [UInt8] {
         var planes: [[Int]] = Array(repeating: [], count: 3)
         for y in 0..<height {
@@ -78,12 +78,12 @@ enum Scene {
 /// A decoded file for inspection.
 struct Seen {
     let header: JPEGHeader
-    let picture: Picture
+    let picture: DecodedImage
 
     init(_ bytes: [UInt8]) throws {
         header = try JPEGHeader(parsing: bytes)
-        let source = PictureSource(file: bytes, header)
-        let loader = PictureLoader(source: source, isLinear: false, flag: StopFlag())
+        let source = ImageSource(file: bytes, header)
+        let loader = ImageLoader(source: source, isLinear: false, flag: StopFlag())
         picture = try loader.load(source.upright, eighths: 8)
     }
 
@@ -94,7 +94,7 @@ struct Seen {
     }
 
     /// Returns the mean difference to a scene, the largest of the three components.
-    func distance(to scene: (Int, Int) -> Colour) -> Double {
+    func distance(to scene: (Int, Int) -> RGBColor) -> Double {
         var sums = [0.0, 0.0, 0.0]
         for y in 0..<header.height {
             for x in 0..<header.width {

@@ -53,7 +53,7 @@ import WaybillCore
     @Test func `a raised flag stops the encoder`() throws {
         let flag = StopFlag()
         let encoder = try StreamedEncoder(
-            PictureSize(width: 64, height: 64), componentCount: 1, factor: 1, quantiser: Quantiser(usesTrellis: true),
+            PixelSize(width: 64, height: 64), componentCount: 1, factor: 1, quantiser: Quantiser(usesTrellis: true),
             limit: 100_000, flag: flag)
         flag.raise()
         let error = #expect(throws: JPEGError.self) { try encoder.finish() }
@@ -61,7 +61,7 @@ import WaybillCore
     }
 
     private static func encoded(_ file: [UInt8], _ options: JPEGOptions, isStreamed: Bool) throws -> [UInt8] {
-        let source = PictureSource(file: file, try JPEGHeader(parsing: file))
+        let source = ImageSource(file: file, try JPEGHeader(parsing: file))
         return try Encoding(
             source: source, options: options, flag: StopFlag(), streamedPixels: isStreamed ? 0 : .infinity
         ).make().bytes

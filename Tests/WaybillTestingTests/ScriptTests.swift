@@ -63,9 +63,9 @@ import WaybillTesting
     private static let failures: [(TransferScript, UploadOutcome)] = [
         (TransferScript.breaking(after: 0), UploadOutcome.incomplete(acknowledged: 0)),
         (.breaking(after: 10), .unknown), (.deadConnection(), .notSent), (.deadConnection(afterSending: 4), .notSent),
-        (.deadConnection(afterSending: 10), .notSent), (.losingAnswer, .unknown), (.cuttingAnswer(), .unknown),
+        (.deadConnection(afterSending: 10), .notSent), (.losingResponse, .unknown), (.truncatingResponse(), .unknown),
         ([.connect, .takeUnacknowledged(10), .fail(.connectionLost)], .unknown),
-        (.answeringEarly(.ok, after: 4), .unknown),
+        (.respondingEarly(.ok, after: 4), .unknown),
         ([.takeUnacknowledged(10), .answer(.ok)], .unknown),
     ]
 
@@ -82,7 +82,7 @@ import WaybillTesting
         (.redirecting(to: "/new", .permanentRedirect), 308, .location, "/new"),
         (.unauthorized(), 401, .wwwAuthenticate, #"Bearer realm="test""#), (.tooLarge(), 413, .retryAfter, nil),
         (.tooManyRequests(retryAfter: "7"), 429, .retryAfter, "7"), (.unavailable(), 503, .retryAfter, nil),
-        (.answeringEarly(.contentTooLarge, after: 4), 413, .retryAfter, nil),
+        (.respondingEarly(.contentTooLarge, after: 4), 413, .retryAfter, nil),
     ]
 
     @Test(arguments: answers)
@@ -119,7 +119,7 @@ import WaybillTesting
     @Test func `a body with a wrong length is never completed`() async throws {
         for count in [9, 11] {
             let sink = RecordingSink()
-            let body = LyingBody(length: 10, count: count)
+            let body = WrongLengthBody(length: 10, count: count)
             let transport = ScriptedTransport(.answering())
             _ = transport.start(TransferRequest(method: .put, url: "http://h.example/", body: body), sink: sink)
             try await sink.events.waitUntil { $0.last == "ended bodyFailed" }
@@ -155,7 +155,7 @@ import WaybillTesting
 }
 
 /// Announces a length other than its real one.
-private struct LyingBody: UploadBody {
+private struct WrongLengthBody: UploadBody {
     let length: Int64?
     let isReplayable = true
     private let bytes: DataBody

@@ -56,7 +56,7 @@ struct Story {
         worker.kill()
         let last = books.effects[2]
         say("   kill -9, when \(last.business) \(last.document) was booked and nobody had been told")
-        await backend.letGo()
+        await backend.descriptorClosed()
     }
 
     private func deliverTheRest(_ count: Int) async throws {

@@ -69,7 +69,7 @@ import WaybillOutbox
         _ = await backend.wait { $0.effects.count == 1 }
         await group.triggerGracefulShutdown()
         try await running.value
-        await backend.letGo()
+        await backend.descriptorClosed()
         #expect(!outbox.isOwner)
 
         outbox = try await courier.open("\(folder.path)/outbox")
@@ -96,7 +96,7 @@ import WaybillOutbox
         let running = Task { try await group.run() }
         _ = await backend.wait { $0.effects.count == 1 }
         await group.triggerGracefulShutdown()
-        await backend.letGo()
+        await backend.descriptorClosed()
         try await running.value
 
         outbox = try await courier.open("\(folder.path)/outbox")

@@ -71,14 +71,14 @@ int wb_socket_joins(int socket, const char *local_address, int local_port, const
 int wb_has_input(int socket);
 
 // Makes the kernel send only full segments until turned off (TCP_CORK, tcp(7)). Has no effect on other sockets.
-void wb_hold_segments(int socket, int on);
+void wb_set_corked(int socket, int on);
 
 // Reads the kernel's counters of a TCP socket. Returns 0, or -1 if it is not a TCP socket.
 //   acked:   bytes acknowledged by the peer since the connection began (tcp_info.tcpi_bytes_acked, RFC 4898);
 //            glibc's <netinet/tcp.h> lacks the field, the kernel's header has it.
 //   pending: bytes written and not acknowledged (SIOCOUTQ, tcp(7)).
 // Bytes acknowledged between the two system calls are in neither count, so the sum is at most the bytes written.
-int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending);
+int wb_tcp_counters(int socket, uint64_t *acked, uint64_t *pending);
 
 // Queries in reverse order: bytes acknowledged in between are in both counts, so the sum is at least the bytes written.
 int wb_tcp_state_reversed(int socket, uint64_t *acked, uint64_t *pending);

@@ -27,7 +27,7 @@ int wb_open_cached(const char *path, int flags);
 int wb_stat_cached(const char *path, struct stat *status);
 
 /// wb_stat_cached() for a file that the caller will read; fails if the file is not readable.
-int wb_look_cached(const char *path, struct stat *status);
+int wb_stat_readable_cached(const char *path, struct stat *status);
 
 /// Returns the type of the file system that contains a path: f_type of statfs(2), or a negated errno.
 long wb_file_system_type(const char *path);
@@ -47,7 +47,7 @@ ptrdiff_t wb_find_delimiter(
     const unsigned char *bytes, size_t count, const unsigned char *delimiter, size_t length, size_t padding_limit);
 
 /// The same without vector instructions, for other processors and as the reference in tests of the vectorized version.
-ptrdiff_t wb_find_delimiter_plainly(
+ptrdiff_t wb_find_delimiter_scalar(
     const unsigned char *bytes, size_t count, const unsigned char *delimiter, size_t length, size_t padding_limit);
 
 #pragma clang assume_nonnull end

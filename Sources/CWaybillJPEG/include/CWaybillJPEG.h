@@ -35,7 +35,7 @@ typedef struct {
     int32_t outcome;
     int32_t code;
     int32_t damage_warnings; // warnings that indicate a damaged image
-    int32_t is_cut_short;    // the data ended before the image did
+    int32_t is_truncated;    // the data ended before the image did
     int32_t stray_bytes;     // stray bytes between segments, up to 64; not damage
     char message[200];       // the error, or else the first warning
 } wb_jpeg_trouble;

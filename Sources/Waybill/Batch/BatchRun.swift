@@ -17,7 +17,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
     }
 
     struct State: Sendable {
-        var ledger: BatchLedger
+        var ledger: BatchState
         /// Calls of the caller's closure that have not returned.
         var asking: [Int: Task<BatchWork<Upload>, any Error>] = [:]
         var uploads: [Int: Running] = [:]
@@ -78,7 +78,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         (self.onSnapshot, self.onEnd, self.onFinish) = (onSnapshot, onEnd, onFinish)
         state = Observed(
             State(
-                ledger: BatchLedger(
+                ledger: BatchState(
                     window: options.window ?? window, buffer: options.unreadResults, count: count, options: options)))
     }
 
@@ -183,16 +183,16 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         let (mustStop, ended) = change { state -> (Bool, Running?) in
             let ended = state.uploads.removeValue(forKey: index)
             let bytes = ended?.upload.bytes(of: result)
-            let ending: BatchLedger.Ending
+            let ending: BatchState.Ending
             let error: Upload.Failure?
             switch result {
             case .success: (ending, error) = (.succeeded, nil)
             case .failure(let failure): (ending, error) = (failure.isCancelled ? .cancelled : .failed, failure)
             }
-            let (isNews, drop) = state.ledger.end(
+            let (isFirstEnd, drop) = state.ledger.end(
                 index, ending, acknowledged: bytes?.acknowledged ?? 0, total: bytes?.total, isRead: state.readers > 0,
                 at: time)
-            guard isNews else { return (false, ended) }
+            guard isFirstEnd else { return (false, ended) }
             state.results.append(output)
             state.results.removeFirst(drop)
             if ending == .failed, let error, state.failures.count < Self.namedFailures {
@@ -279,7 +279,7 @@ extension BatchRun {
 extension BatchRun {
     /// Waits for the end of the last item, even if the task is cancelled.
     package func finished() async -> BatchSummary<Upload.Failure> {
-        await state.wait(isDeaf: true) { $0.ledger.isFinished }
+        await state.wait(ignoresCancellation: true) { $0.ledger.isFinished }
         return state.read { state in
             let ledger = state.ledger
             return BatchSummary(
@@ -315,11 +315,11 @@ extension BatchRun {
 
     /// Adds a listener. The bytes of uploads are counted only while there is a listener.
     func addListener() {
-        let unwatched = change { state -> [Int] in
+        let unobserved = change { state -> [Int] in
             state.listeners += 1
             return state.listeners == 1 && onSnapshot == nil ? Array(state.uploads.keys) : []
         }
-        for index in unwatched { Task { [self] in await watch(index) } }
+        for index in unobserved { Task { [self] in await watch(index) } }
         guard let measure else { return }
         // Measure once and concurrently with the uploads: a slow disk must not delay them.
         measuring.withLock { task in

@@ -54,7 +54,7 @@ extension UploadBatchProgress {
     ///   - bytesPerSecond: The displayed rate.
     ///   - pace: The rate in bytes per second including preparation and waits.
     ///   - elapsed: The time since the batch began.
-    package init(_ sums: BatchLedger.Sums, bytesPerSecond: Double, pace: Double, elapsed: Duration) {
+    package init(_ sums: BatchState.Sums, bytesPerSecond: Double, pace: Double, elapsed: Duration) {
         count = sums.count
         taken = sums.taken
         executing = sums.executing
@@ -91,7 +91,7 @@ package struct BatchMeter: Sendable {
     package init() {}
 
     /// Returns the snapshot at a time since the batch began.
-    package mutating func progress(_ sums: BatchLedger.Sums, at time: Duration) -> UploadBatchProgress {
+    package mutating func progress(_ sums: BatchState.Sums, at time: Duration) -> UploadBatchProgress {
         rate.add(acknowledged: sums.acknowledged, attempt: 1, at: sums.transferTime)
         pace.add(acknowledged: sums.acknowledged, attempt: 1, at: time)
         return UploadBatchProgress(

@@ -76,7 +76,7 @@ extension UploadError {
     /// Whether the same upload can be retried later without risk: the server can't have acted on it, or asked for a
     /// retry. `false` for failures that a retry would meet again, such as a missing file.
     public var isRetryable: Bool {
-        if envelope?.asksForRetry == true { return true }
+        if envelope?.requestsRetry == true { return true }
         guard phase != .waiting, phase != .preparing, (cause as? TransferError)?.code != .bodyFailed else {
             return false
         }

@@ -72,7 +72,7 @@ final class InterceptedAttempt: TransferControl, TransferSink {
     }
 
     /// The evidence of a request that was not sent.
-    private var nothing: TransferEvidence { TransferEvidence(announced: request.body?.length) }
+    private var nothing: TransferCounters { TransferCounters(announced: request.body?.length) }
 
     private func work(_ body: @escaping @Sendable () async -> Void) {
         let task = Task { await body() }
@@ -147,7 +147,7 @@ extension InterceptedAttempt {
     /// Returns the end of an attempt whose response was received but not reviewed.
     private static func unreviewed(_ end: TransferEnd) -> TransferEnd {
         var end = end
-        end.objection = ResponseObjection(.cancelled, message: "cancelled before the answer was looked at")
+        end.objection = ResponseValidationFailure(.cancelled, message: "cancelled before the answer was looked at")
         return end
     }
 }

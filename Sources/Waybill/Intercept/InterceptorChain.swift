@@ -71,7 +71,7 @@ struct InterceptorChain: Sendable {
     }
 
     /// Returns the transformed body of a response, and the first objection of an interceptor, if any.
-    func reviewed(_ response: UploadResponse) async -> (body: [UInt8], objection: ResponseObjection?) {
+    func reviewed(_ response: UploadResponse) async -> (body: [UInt8], objection: ResponseValidationFailure?) {
         var response = response
         for interceptor in interceptors.reversed() where interceptor.handles(.transform) {
             do {
@@ -87,7 +87,7 @@ struct InterceptorChain: Sendable {
                 let verdict = try await TimeLimit.run(limit, clock: clock) { [response] in
                     try await interceptor.judge(response)
                 }
-                if let objection = ResponseObjection(verdict) { return (response.body, objection) }
+                if let objection = ResponseValidationFailure(verdict) { return (response.body, objection) }
             } catch {
                 return (response.body, Self.objection(error, of: interceptor, limit))
             }
@@ -109,7 +109,7 @@ extension InterceptorChain {
     {
         let name = "the interceptor \"\(Redaction.escaped(interceptor.name))\""
         switch error {
-        case is TimeLimit.RanOut:
+        case is TimeLimit.TimeoutError:
             return Failure(
                 code: .interceptorTimedOut,
                 message: "\(name) did not come back within \(limit): mend it, or raise the configuration's "
@@ -124,9 +124,9 @@ extension InterceptorChain {
 
     private static func objection(
         _ error: any Error, of interceptor: any UploadInterceptor, _ limit: Duration
-    ) -> ResponseObjection {
+    ) -> ResponseValidationFailure {
         let failure = failure(error, of: interceptor, limit)
-        return ResponseObjection(
+        return ResponseValidationFailure(
             .unreadable(failure.code.description), message: failure.message, cause: failure.cause)
     }
 
@@ -141,7 +141,7 @@ extension InterceptorChain {
     }
 }
 
-extension ResponseObjection {
+extension ResponseValidationFailure {
     /// Returns `nil` for an accepted response. Text of the server is truncated to the length of a message.
     fileprivate init?(_ verdict: ResponseVerdict) {
         switch verdict {

@@ -20,13 +20,13 @@ public struct EnvelopeRefusal: Sendable, Hashable {
     /// The message of the server; empty if there is none. Untrusted text, with control characters made visible.
     public var message: String
     /// Whether the server asks for a retry.
-    public var asksForRetry: Bool
+    public var requestsRetry: Bool
 
     /// Creates a refusal.
-    public init(code: String, message: String, asksForRetry: Bool = false) {
+    public init(code: String, message: String, requestsRetry: Bool = false) {
         self.code = code
         self.message = message
-        self.asksForRetry = asksForRetry
+        self.requestsRetry = requestsRetry
     }
 }
 

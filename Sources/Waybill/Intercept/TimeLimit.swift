@@ -3,7 +3,7 @@ import WaybillCore
 /// Runs custom code with a time limit, and returns in time even if that code does not.
 package enum TimeLimit {
     /// The error that is thrown when the limit is exceeded.
-    package struct RanOut: Error {}
+    package struct TimeoutError: Error {}
 
     private struct State<Value: Sendable> {
         var waiter: CheckedContinuation<Value, any Error>?
@@ -48,7 +48,7 @@ package enum TimeLimit {
 
     /// Returns the value of `work`.
     ///
-    /// - Throws: The error of `work`; ``RanOut`` after `limit`; `CancellationError` immediately if the task is
+    /// - Throws: The error of `work`; ``TimeoutError`` after `limit`; `CancellationError` immediately if the task is
     ///   cancelled.
     package static func run<Value: Sendable>(
         _ limit: Duration, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
@@ -63,7 +63,7 @@ package enum TimeLimit {
                 Task {
                     // If the timer is cancelled, the race has already ended.
                     guard (try? await clock.sleep(for: limit)) != nil else { return }
-                    race.end(.failure(RanOut()))
+                    race.end(.failure(TimeoutError()))
                 })
             return try await race.wait()
         } onCancel: {

@@ -18,21 +18,21 @@ extension AdmissionQueue {
 
     /// Returns whether an upload that was just counted in a line is called immediately, because the line is otherwise
     /// empty and there is capacity. This is the common case, in which no line has to be created and searched.
-    func isCalledAtOnce(_ entry: Entry) -> Bool {
+    func isCalledImmediately(_ entry: Entry) -> Bool {
         guard halts == 0, !entry.isHeld else { return false }
         return switch entry.stage {
-        case .waiting: waitingInLine == 1 && ahead < slots + 2 && mayPrepareAtOnce(entry.lane)
-        case .ready: readyInLine == 1 && running < slots && mayStartAtOnce(entry.lane)
+        case .waiting: waitingInLine == 1 && ahead < slots + 2 && mayPrepareImmediately(entry.lane)
+        case .ready: readyInLine == 1 && running < slots && mayStartImmediately(entry.lane)
         case .preparing, .running: false
         }
     }
 
     /// Other hosts and groups are not examined. The turn of a group is determined in its line.
-    private func mayPrepareAtOnce(_ lane: Lane) -> Bool {
+    private func mayPrepareImmediately(_ lane: Lane) -> Bool {
         lane.group == nil && hosts[lane.host].map { $0.ahead < $0.room(under: slotsPerHost) } ?? true
     }
 
-    private func mayStartAtOnce(_ lane: Lane) -> Bool {
+    private func mayStartImmediately(_ lane: Lane) -> Bool {
         lane.group == nil && hosts[lane.host].map { $0.running < slotsPerHost } ?? true
     }
 
@@ -49,7 +49,7 @@ extension AdmissionQueue {
         let (hosts, groups, groupSlots, limit) = (hosts, groups, groupSlots, slotsPerHost)
         let mayBlockHost = hosts.values.reduce(0) { $0 + $1.blocked(under: limit) } < limit + 2
         let mayBlockGroup =
-            groups.reduce(0) { $0 + $1.value.blocked(under: groupSlots[$1.key] ?? .max) } < spareForGroups
+            groups.reduce(0) { $0 + $1.value.blocked(under: groupSlots[$1.key] ?? .max) } < maxBlockedByGroup
         return takeFirst(\.waiting, of: .waiting) { lane in
             guard mayBlockHost || hosts[lane.host].map({ $0.ahead < $0.room(under: limit) }) ?? true else {
                 return false
@@ -61,7 +61,7 @@ extension AdmissionQueue {
 
     /// The maximum number of uploads ahead that are blocked by their group. Together with those blocked by their host,
     /// they must leave a place in the window, so that a free slot can be used.
-    private var spareForGroups: Int { slotsPerHost >= slots ? 2 : min(2, slots - slotsPerHost - 1) }
+    private var maxBlockedByGroup: Int { slotsPerHost >= slots ? 2 : min(2, slots - slotsPerHost - 1) }
 
     /// Removes the first of the heads of all lanes that may be served.
     private mutating func takeFirst(

@@ -163,7 +163,7 @@ extension AdmissionQueue {
     }
 
     /// Returns a held upload to its previous line, because it does not accept the call that it received.
-    package mutating func stepBack(_ id: UploadID) -> Calls {
+    package mutating func requeueHeld(_ id: UploadID) -> Calls {
         guard let entry = entries[id], entry.stage == .preparing || entry.stage == .running else { return Calls() }
         update(id) { entry in
             entry.stage = entry.stage == .running ? .ready : .waiting
@@ -193,7 +193,7 @@ extension AdmissionQueue {
 
     /// Inserts an upload into its line, and calls uploads.
     private mutating func place(_ id: UploadID, _ entry: Entry) -> Calls {
-        guard isCalledAtOnce(entry) else {
+        guard isCalledImmediately(entry) else {
             entries[id] = entry
             line(id, entry)
             return call()

@@ -5,7 +5,7 @@ package import WaybillCore
 /// summary therefore cannot make the outcome more certain than it is.
 package struct AttemptRecord: Sendable {
     package let number: Int
-    package private(set) var evidence = TransferEvidence()
+    package private(set) var evidence = TransferCounters()
     package private(set) var head: HTTPResponse?
     package private(set) var accuracy: ProgressAccuracy = .exact
     package private(set) var isConnected = false

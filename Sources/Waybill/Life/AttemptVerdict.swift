@@ -21,7 +21,7 @@ struct AttemptVerdict: Sendable {
     /// One sentence for the list of attempts.
     var reason: String
     /// Whether the server rejected the credential, with the status 401 or with the envelope.
-    private(set) var isCredentialRefused = false
+    private(set) var isCredentialRejected = false
 
     init(_ record: AttemptRecord, _ end: TransferEnd, accepts: StatusPolicy, cancelMessage: String?) {
         switch end.result {
@@ -32,7 +32,7 @@ struct AttemptVerdict: Sendable {
             self.response = response
             let words = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
             reason = words + (end.objection.map { ", but \($0.words)" } ?? "")
-            isCredentialRefused = status.code == 401 || end.objection?.kind == .credentialExpired
+            isCredentialRejected = status.code == 401 || end.objection?.kind == .credentialExpired
             if accepts.accepts(status) {
                 // A response that arrives before a cancellation takes effect still describes the state of the server.
                 // The transport ensures that a 2xx came after the whole body. An accepted 4xx or 5xx needs no check,
@@ -95,7 +95,7 @@ struct AttemptHistory: Sendable {
     var mayBeStored: Bool { outcome == .unknown }
 
     /// Marks the last attempt as final, because the upload was cancelled before it was decided what follows.
-    mutating func withdrawSequel() {
+    mutating func clearSequel() {
         guard !attempts.isEmpty else { return }
         attempts[attempts.count - 1].sequel = .end
     }

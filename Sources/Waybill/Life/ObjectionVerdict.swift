@@ -4,15 +4,15 @@ import WaybillCore
 extension AttemptVerdict.Failure {
     /// Creates the failure of an upload whose status indicates success, but whose body reports a failure or can't be
     /// read.
-    init(_ objection: ResponseObjection, _ status: HTTPResponse.Status, cancelMessage: String?) {
+    init(_ objection: ResponseValidationFailure, _ status: HTTPResponse.Status, cancelMessage: String?) {
         let said = EnvelopeRefusal(
-            code: objection.code, message: objection.message, asksForRetry: objection.kind == .retry)
+            code: objection.code, message: objection.message, requestsRetry: objection.kind == .retry)
         let isCancelled = cancelMessage != nil
         switch objection.kind {
         case .rejected, .credentialExpired, .retry:
             self.init(
                 code: isCancelled ? .cancelled : .envelopeRejected,
-                transferCode: said.asksForRetry ? .envelopeAskedForRetry : .envelopeRejected,
+                transferCode: said.requestsRetry ? .envelopeAskedForRetry : .envelopeRejected,
                 message: cancelMessage ?? "the server answered \(status.code), but \(objection.words)",
                 outcome: .rejected, envelope: said)
         case .unreadable(let name):
@@ -29,7 +29,7 @@ extension AttemptVerdict.Failure {
     }
 }
 
-extension ResponseObjection {
+extension ResponseValidationFailure {
     /// The code of the resulting error.
     var uploadCode: UploadError.Code {
         switch kind {

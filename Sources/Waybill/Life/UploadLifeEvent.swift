@@ -21,7 +21,7 @@ extension UploadStateMachine {
         /// number in 0...1 is for the delay after its end.
         case transfer(TransferEvent, attempt: Int, jitter: Double, elapsed: Duration = .zero)
         /// Whether the budget grants a retry after this attempt.
-        case retryAnswered(attempt: Int, isGranted: Bool)
+        case retryDecided(attempt: Int, isGranted: Bool)
         /// A new credential is available to replace the one that was rejected in this attempt.
         case credentialReady(attempt: Int)
         /// No new credential is available.
@@ -59,7 +59,7 @@ extension UploadStateMachine {
         /// Release the position.
         case release
         /// Decline the call that was just received, and return to the previous line as held.
-        case stepBack
+        case requeueHeld
         /// Leave the current line.
         case withdraw
         /// Pass the attempt to the transport.
@@ -80,8 +80,8 @@ extension UploadStateMachine {
         case limitTransfer(ByteCount?)
         /// Release the slot.
         case releaseSlot
-        /// Request a retry after this attempt from the budget, and respond with `retryAnswered`.
-        case askForRetry(attempt: Int)
+        /// Request a retry after this attempt from the budget, and respond with `retryDecided`.
+        case requestRetry(attempt: Int)
         /// Refresh the credential of this attempt, and respond with `credentialReady` or `credentialFailed`.
         case refreshCredential(attempt: Int)
         /// Stop refreshing the credential.

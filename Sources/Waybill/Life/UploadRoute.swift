@@ -12,7 +12,7 @@ package struct UploadRoute: Sendable {
         /// Whether the body of the upload is sent.
         package var sendsBody: Bool
         /// Whether the credentials are sent.
-        package var keepsSecrets = true
+        package var sendsCredentials = true
 
         /// Whether a second request has no further effect.
         package var isIdempotent: Bool { method.isIdempotent }
@@ -86,7 +86,7 @@ package struct UploadRoute: Sendable {
         visited.append(next)
         redirects.append(
             UploadRedirect(
-                status: status, method: next.method, url: next.url, droppedCredentials: !next.keepsSecrets))
+                status: status, method: next.method, url: next.url, droppedCredentials: !next.sendsCredentials))
     }
 
     /// The statuses that redirect the request, or refer to its result.
@@ -133,11 +133,11 @@ package struct UploadRoute: Sendable {
         guard there.isSecure || !here.isSecure else {
             throw UploadError(.redirectRefused, "it leads from https to plain http", phase: .awaitingResponse)
         }
-        let keepsSecrets = hop.keepsSecrets && (here == there || policy.keepsCredentials)
-        if keepsSecrets, here == there { target.userInformation = base.userInformation }
+        let sendsCredentials = hop.sendsCredentials && (here == there || policy.keepsCredentials)
+        if sendsCredentials, here == there { target.userInformation = base.userInformation }
         return Hop(
             method: method, url: target.description, host: there.hostAndPort, sendsBody: sendsBody,
-            keepsSecrets: keepsSecrets)
+            sendsCredentials: sendsCredentials)
     }
 
     private static func place(_ hop: Hop) -> [String] {

@@ -15,8 +15,8 @@ extension UploadStateMachine {
         snapshot.acknowledged = record.evidence.acknowledged
         snapshot.accuracy = record.accuracy
         if case .ended(let end) = event {
-            let (before, givingBack) = endStandstill()
-            return givingBack + [.releaseSlot]
+            let (before, releaseActions) = endPause()
+            return releaseActions + [.releaseSlot]
                 + conclude(record, end, after: before, jitter: jitter, elapsed: elapsed)
         }
         if record.isBodyAcknowledged {
@@ -24,11 +24,11 @@ extension UploadStateMachine {
         } else if record.isConnected {
             snapshot.phase = .sending
         }
-        return goOnIfBeyond(record) + (snapshot == before ? [] : [.publish(snapshot)])
+        return resumeIfFullySent(record) + (snapshot == before ? [] : [.publish(snapshot)])
     }
 
     private mutating func conclude(
-        _ record: AttemptRecord, _ ending: TransferEnd, after standstill: Standstill, jitter: Double, elapsed: Duration
+        _ record: AttemptRecord, _ ending: TransferEnd, after pauseState: PauseState, jitter: Double, elapsed: Duration
     ) -> [Action] {
         var verdict = AttemptVerdict(record, ending, accepts: rules.accepts, cancelMessage: cancelMessage)
         guard var failure = verdict.failure else {
@@ -40,7 +40,7 @@ extension UploadStateMachine {
             history.add(record, ending, verdict, sequel: .end)
             return fail(failure)
         }
-        if let restarted = restart(record, ending, &verdict, after: standstill) { return restarted }
+        if let restarted = restart(record, ending, &verdict, after: pauseState) { return restarted }
         failure = verdict.failure ?? failure
         if mayRefresh(after: verdict) {
             hasRefreshed = true
@@ -57,7 +57,7 @@ extension UploadStateMachine {
         case .retry(let plan):
             history.add(record, ending, verdict, sequel: .retry(after: plan.delay, source: plan.source))
             state = .asking(PendingRetry(plan: plan, failure: failure))
-            return [.askForRetry(attempt: record.number)]
+            return [.requestRetry(attempt: record.number)]
         }
     }
 

@@ -3,7 +3,7 @@ import WaybillCore
 // Pausing: in the queue without a slot, during a transfer that keeps its slot for a while, and resuming.
 
 /// The effect of a pause on a running attempt.
-enum Standstill: Sendable {
+enum PauseState: Sendable {
     case none
     /// The transfer is paused and keeps its slot and its connection. Has the number of the pause if the time is
     /// limited.
@@ -27,13 +27,13 @@ extension UploadStateMachine {
         case .waiting, .preparing, .queued: return [.hold, .publish(snapshot)]
         case .asking, .retrying, .refreshing: return [.publish(snapshot)]
         case .running(let record):
-            if case .closing = standstill { return [.publish(snapshot)] }
-            guard !isBeyondPause(record) else { return [.publish(snapshot)] }
+            if case .closing = pauseState { return [.publish(snapshot)] }
+            guard !isFullySent(record) else { return [.publish(snapshot)] }
             // A body that can't be sent again would be lost with its connection, so the connection is kept without a
             // time limit.
-            standstill = .kept(pause: maySendAgain ? pauses : nil)
+            pauseState = .kept(pause: canResend ? pauses : nil)
             let timer = [Action.scheduleSlotReturn(after: rules.pauseKeepsSlot, pause: pauses)]
-            return [.pauseTransfer] + (maySendAgain ? timer : []) + [.publish(snapshot)]
+            return [.pauseTransfer] + (canResend ? timer : []) + [.publish(snapshot)]
         }
     }
 
@@ -47,44 +47,44 @@ extension UploadStateMachine {
         case .waiting, .preparing, .queued: return [.release, .publish(snapshot)]
         case .asking, .retrying, .refreshing: return [.publish(snapshot)]
         case .running:
-            guard case .kept = standstill else { return [.publish(snapshot)] }
+            guard case .kept = pauseState else { return [.publish(snapshot)] }
             return goOn() + [.publish(snapshot)]
         }
     }
 
     /// Ends a pause that has lasted longer than a slot is kept.
     mutating func returnSlot(_ pause: Int) -> [Action] {
-        guard case .kept(pause) = standstill else { return [] }
-        standstill = .closing
+        guard case .kept(pause) = pauseState else { return [] }
+        pauseState = .closing
         return [.cancelTransfer]
     }
 
     /// Resets the pause state of the attempt, for whatever reason it ended.
-    mutating func endStandstill() -> (before: Standstill, givingBack: [Action]) {
-        defer { standstill = .none }
-        if case .kept(.some) = standstill { return (standstill, [.unscheduleSlotReturn]) }
-        return (standstill, [])
+    mutating func endPause() -> (before: PauseState, releaseActions: [Action]) {
+        defer { pauseState = .none }
+        if case .kept(.some) = pauseState { return (pauseState, [.unscheduleSlotReturn]) }
+        return (pauseState, [])
     }
 
     /// Resumes a paused transfer whose last byte was already sent: pausing would only delay the response.
-    mutating func goOnIfBeyond(_ record: AttemptRecord) -> [Action] {
-        guard case .kept = standstill, isBeyondPause(record) else { return [] }
+    mutating func resumeIfFullySent(_ record: AttemptRecord) -> [Action] {
+        guard case .kept = pauseState, isFullySent(record) else { return [] }
         return goOn()
     }
 
     private mutating func goOn() -> [Action] {
-        let givingBack = endStandstill().givingBack
-        standstill = .resumed(acknowledged: snapshot.acknowledged)
-        return givingBack + [.resumeTransfer]
+        let releaseActions = endPause().releaseActions
+        pauseState = .resumed(acknowledged: snapshot.acknowledged)
+        return releaseActions + [.resumeTransfer]
     }
 
     /// Returns whether a pause has no effect any more, because the whole request was sent.
-    private func isBeyondPause(_ record: AttemptRecord) -> Bool {
+    private func isFullySent(_ record: AttemptRecord) -> Bool {
         snapshot.total == 0 || record.evidence.isBodyComplete || record.head != nil
     }
 
     /// Whether an attempt that is closed during its body may be sent again.
-    private var maySendAgain: Bool {
+    private var canResend: Bool {
         (isReplayable || route?.hop.sendsBody == false) && rules.retry.retriesIncomplete
     }
 
@@ -114,10 +114,10 @@ extension UploadStateMachine {
     /// Returns the actions that restart an attempt that was ended by a pause, without counting a retry. Returns `nil`
     /// if the pause did not end it, or if sending it again might store it twice.
     mutating func restart(
-        _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: inout AttemptVerdict, after standstill: Standstill
+        _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: inout AttemptVerdict, after pauseState: PauseState
     ) -> [Action]? {
         guard var failure = verdict.failure else { return nil }
-        switch standstill {
+        switch pauseState {
         case .none: return nil
         case .closing:
             guard verdict.response == nil, failure.transferCode == .cancelled else { return nil }
@@ -130,11 +130,11 @@ extension UploadStateMachine {
             verdict.failure = failure
             verdict.reason = "closed, because the upload was paused"
         case .kept:
-            guard isServersImpatience(record, verdict) else { return nil }
+            guard isServerTimeout(record, verdict) else { return nil }
         case .resumed(let acknowledged):
-            guard record.evidence.acknowledged <= acknowledged, isServersImpatience(record, verdict) else { return nil }
+            guard record.evidence.acknowledged <= acknowledged, isServerTimeout(record, verdict) else { return nil }
         }
-        guard maySendAgain, mayRepeat(failure) else { return nil }
+        guard canResend, mayRepeat(failure) else { return nil }
         history.add(record, ending, verdict, sequel: .restart)
         if history.mayBeStored, !isIdempotent, let window = rules.keyWindow {
             let limit = RetryPolicy.Plan.Limit(end: window, reason: .idempotencyWindowClosed)
@@ -146,7 +146,7 @@ extension UploadStateMachine {
 
     /// Returns whether the server gave up on the paused body, by closing the connection or with 408 (RFC 9110 section
     /// 15.5.9).
-    private func isServersImpatience(_ record: AttemptRecord, _ verdict: AttemptVerdict) -> Bool {
+    private func isServerTimeout(_ record: AttemptRecord, _ verdict: AttemptVerdict) -> Bool {
         if let status = verdict.response?.head.status { return status.code == 408 }
         guard record.isConnected, let code = verdict.failure?.transferCode else { return false }
         return [.connectionLost, .responseIncomplete].contains(code)

@@ -6,10 +6,10 @@ import WaybillCore
 extension UploadStateMachine {
     /// Returns whether another credential may help. It is tried once, and only where credentials are sent.
     func mayRefresh(after verdict: AttemptVerdict) -> Bool {
-        guard !hasRefreshed, verdict.isCredentialRefused, let answer = verdict.response?.head else { return false }
+        guard !hasRefreshed, verdict.isCredentialRejected, let answer = verdict.response?.head else { return false }
         guard rules.canRefresh || rules.answersChallenges && Self.hasStaleChallenge(answer) else { return false }
         guard let hop = route?.hop else { return isReplayable }
-        return hop.keepsSecrets && (isReplayable || !hop.sendsBody)
+        return hop.sendsCredentials && (isReplayable || !hop.sendsBody)
     }
 
     /// Returns whether the credentials were valid and only the nonce had expired (RFC 7616 section 3.3).

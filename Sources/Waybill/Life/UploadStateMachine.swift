@@ -31,7 +31,7 @@ package struct UploadStateMachine: Sendable {
         var failure: AttemptVerdict.Failure
     }
 
-    let rules: LifeRules
+    let rules: UploadRules
     var state = State.idle
     var isReplayable = false
     var cancelMessage: String?
@@ -41,7 +41,7 @@ package struct UploadStateMachine: Sendable {
     var lastRetry: RetryPolicy.Plan?
     var hasRefreshed = false
     /// The effect of a pause on the running attempt.
-    var standstill = Standstill.none
+    var pauseState = PauseState.none
     /// The number of pauses so far, which associates a timer with its pause.
     var pauses = 0
     /// The time during which the upload was paused, and the start of the part that is not included yet.
@@ -52,7 +52,7 @@ package struct UploadStateMachine: Sendable {
     package internal(set) var snapshot = UploadSnapshot()
 
     /// Creates the state machine of an upload with the given rules.
-    package init(_ rules: LifeRules) {
+    package init(_ rules: UploadRules) {
         self.rules = rules
         route = rules.route
     }
@@ -73,7 +73,7 @@ package struct UploadStateMachine: Sendable {
         case (.running, .slotReturnDue(let pause)):
             return returnSlot(pause)
         case (.waiting, .mayPrepare) where snapshot.isPaused, (.queued, .admitted) where snapshot.isPaused:
-            return [.stepBack]
+            return [.requeueHeld]
         case (_, .cancel):
             return cancel("cancelled by the caller")
         case (_, .sessionClosing):
@@ -102,14 +102,14 @@ package struct UploadStateMachine: Sendable {
             }
             state = .running(AttemptRecord(number: snapshot.attempt))
             return [enter(.connecting), .startTransfer(attempt: snapshot.attempt)]
-        case (.asking(let pending), .retryAnswered(let attempt, let isGranted)) where attempt == snapshot.attempt:
+        case (.asking(let pending), .retryDecided(let attempt, let isGranted)) where attempt == snapshot.attempt:
             return isGranted ? schedule(pending) : giveUp(pending.failure, .budgetExhausted)
         case (.retrying(let pending), .retryDue(let attempt)) where attempt == snapshot.attempt + 1:
             return [beginAttempt(pending), .requeue(isHeld: snapshot.isPaused)]
         case (.refreshing(let failure), .credentialReady(let attempt)) where attempt == snapshot.attempt:
             return [beginAttempt(remainingLimits(of: failure)), .requeue(isHeld: snapshot.isPaused)]
         case (.refreshing, .credentialFailed(let attempt, let error)) where attempt == snapshot.attempt:
-            history.withdrawSequel()
+            history.clearSequel()
             let told = history.error(error.code, error.message, snapshot: snapshot, cause: error.cause)
             return end(.failure(told), as: .failed)
         default:
@@ -122,7 +122,7 @@ package struct UploadStateMachine: Sendable {
 
 extension UploadStateMachine {
     private mutating func cancel(_ message: String) -> [Action] {
-        let givingBack: [Action]
+        let releaseActions: [Action]
         switch state {
         case .ended: return []
         case .running:
@@ -131,20 +131,20 @@ extension UploadStateMachine {
             guard cancelMessage == nil else { return [] }
             cancelMessage = message
             // The transfer was already cancelled because of a pause.
-            if case .closing = standstill { return [] }
-            return endStandstill().givingBack + [.cancelTransfer]
-        case .idle: givingBack = []
-        case .waiting, .queued: givingBack = [.withdraw]
-        case .preparing: givingBack = [.stopPreparing, .withdraw]
+            if case .closing = pauseState { return [] }
+            return endPause().releaseActions + [.cancelTransfer]
+        case .idle: releaseActions = []
+        case .waiting, .queued: releaseActions = [.withdraw]
+        case .preparing: releaseActions = [.stopPreparing, .withdraw]
         case .asking:
-            history.withdrawSequel()
-            givingBack = []
-        case .retrying: givingBack = [.unscheduleRetry]
+            history.clearSequel()
+            releaseActions = []
+        case .retrying: releaseActions = [.unscheduleRetry]
         case .refreshing:
-            history.withdrawSequel()
-            givingBack = [.stopRefreshing]
+            history.clearSequel()
+            releaseActions = [.stopRefreshing]
         }
         let error = history.error(.cancelled, message, snapshot: snapshot)
-        return givingBack + end(.failure(error), as: .cancelled)
+        return releaseActions + end(.failure(error), as: .cancelled)
     }
 }

@@ -52,7 +52,7 @@ extension MultipartPart {
         onPrepared: (@Sendable (JPEGReport) -> Void)? = nil
     ) -> MultipartPart {
         guard url.isFileURL else {
-            let refusing = RefusedImage(url: Redaction.url(url.absoluteString))
+            let refusing = RejectedImage(url: Redaction.url(url.absoluteString))
             return .preparing(name, fileName: fileName ?? "image.jpg", contentType: "image/jpeg", with: refusing)
         }
         return .image(name, path: url.path(percentEncoded: false), fileName: fileName, options, onPrepared: onPrepared)
@@ -115,7 +115,7 @@ struct ImagePreparing: PartEstimating {
 }
 
 /// Takes the place of an image whose URL is not a file URL, and fails when the upload is prepared.
-private struct RefusedImage: PartPreparing {
+private struct RejectedImage: PartPreparing {
     let url: String
 
     func prepare() async throws -> PreparedPart {

@@ -2,7 +2,7 @@ import WaybillCore
 import WaybillMultipart
 
 /// The curl options for the network settings of a transfer. Secrets are redacted.
-struct CurlNetworkWords {
+struct CurlNetworkOptions {
     private(set) var lines: [String] = []
     /// Settings that curl has no option for.
     private(set) var remarks: [String] = []

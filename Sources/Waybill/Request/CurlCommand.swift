@@ -22,7 +22,7 @@ extension UploadRequest {
     /// Arguments are quoted for bash, ksh and zsh, and, unless they contain control characters, for any POSIX shell.
     public var curlCommand: String {
         var remarks: [String] = []
-        let way = options.map { CurlNetworkWords($0.transfer) }
+        let way = options.map { CurlNetworkOptions($0.transfer) }
         remarks += way?.remarks ?? []
         var lines = headers.map(Self.line) + credentials + (way?.lines ?? [])
         var impliesPost = true
@@ -48,8 +48,8 @@ extension UploadRequest {
         }
         let shown = Redaction.url(url)
         // curl would expand braces and brackets as URL globs.
-        let asItStands = shown.unicodeScalars.contains { "{}[]".unicodeScalars.contains($0) } ? "-g " : ""
-        var start = "curl \(asItStands)\(ShellWord.quoted(shown))"
+        let globOff = shown.unicodeScalars.contains { "{}[]".unicodeScalars.contains($0) } ? "-g " : ""
+        var start = "curl \(globOff)\(ShellWord.quoted(shown))"
         if method != (impliesPost ? .post : .get) { start += " -X \(ShellWord.quoted(method.rawValue))" }
         let words = [start] + lines
         return remarks.map { "# \(Redaction.escaped($0))\n" }.joined() + words.joined(separator: " \\\n  ")

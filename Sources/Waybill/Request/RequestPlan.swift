@@ -67,8 +67,8 @@ final class RequestPlan: Sendable {
     }
 
     /// The rules for the upload's state machine.
-    var rules: LifeRules {
-        var rules = LifeRules(retry: options.retry, accepts: options.accepts)
+    var rules: UploadRules {
+        var rules = UploadRules(retry: options.retry, accepts: options.accepts)
         rules.isIdempotent = method.isIdempotent
         if case .honoured(let window) = options.idempotency, headers.contains(.idempotencyKey) {
             rules.keyWindow = window
@@ -90,8 +90,8 @@ final class RequestPlan: Sendable {
         if !hop.sendsBody, hasContent {
             for name in Self.contentFields { fields[name] = nil }
         }
-        if !hop.keepsSecrets {
-            let allowed = Self.fieldsForOthers.subtracting(options.secretFields)
+        if !hop.sendsCredentials {
+            let allowed = Self.crossOriginFields.subtracting(options.secretFields)
             fields = HTTPFields(fields.filter { allowed.contains($0.name) })
         }
         return fields
@@ -103,7 +103,7 @@ final class RequestPlan: Sendable {
         .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentDisposition, .idempotencyKey,
     ]
     /// The fields that are sent to another origin. An unknown field may contain a credential.
-    private static let fieldsForOthers = Redaction.harmless.union([
+    private static let crossOriginFields = Redaction.harmless.union([
         .idempotencyKey, .contentLocation, .contentRange, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince,
         .ifUnmodifiedSince, HTTPField.Name("Content-MD5")!, HTTPField.Name("Content-Digest")!,
         HTTPField.Name("Repr-Digest")!, HTTPField.Name("traceparent")!, HTTPField.Name("tracestate")!,

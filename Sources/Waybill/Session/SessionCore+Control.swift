@@ -14,7 +14,7 @@ extension SessionCore {
 
     /// Pauses or resumes one handle.
     func setPaused(_ run: UploadRun, _ handle: Int, _ isPaused: Bool) {
-        guard let word = nextWord(isPaused) else { return }
+        guard let word = nextSequenceNumber(isPaused) else { return }
         run.setPaused(handle, isPaused, word: word)
     }
 
@@ -41,7 +41,7 @@ extension SessionCore {
 
     /// Returns the sequence number of a new request, or `nil` if it is ignored: a closed session can't pause, because
     /// it waits for its uploads.
-    private func nextWord(_ isPaused: Bool) -> Int? {
+    private func nextSequenceNumber(_ isPaused: Bool) -> Int? {
         state.withLock { state in
             guard !(state.isClosed && isPaused) else { return nil }
             state.word += 1

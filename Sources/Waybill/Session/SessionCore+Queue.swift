@@ -16,7 +16,7 @@ extension SessionCore {
     func prioritize(_ run: UploadRun) { ask { $0.prioritize(run.id, run.priority) } }
     func hold(_ id: UploadID) { ask { $0.hold(id) } }
     func release(_ id: UploadID) { ask { $0.release(id) } }
-    func stepBack(_ id: UploadID) { ask { $0.stepBack(id) } }
+    func requeueHeld(_ id: UploadID) { ask { $0.requeueHeld(id) } }
     func leave(_ id: UploadID) { ask { $0.leave(id) } }
 
     /// Changes many uploads together. The queue makes no calls meanwhile, so that no upload starts that is about to be

@@ -7,7 +7,7 @@ struct UploadMailbox: Sendable {
     private var events: [UploadStateMachine.Event] = []
     private var isBeingEmptied = false
 
-    init(_ rules: LifeRules) {
+    init(_ rules: UploadRules) {
         machine = UploadStateMachine(rules)
     }
 

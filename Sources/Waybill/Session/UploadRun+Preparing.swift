@@ -10,9 +10,9 @@ extension UploadRun {
         case .body(let body): prepareNow(body)
         case .form(let form):
             let isPlain = isPlain
-            if isPlain, isStarting, let body = form.preparedAtOnce() { return prepareNow(body) }
+            if isPlain, isStarting, let body = form.preparedSynchronously() { return prepareNow(body) }
             prepareLater { [plan] in
-                if isPlain, let body = form.preparedAtOnce() { return body }
+                if isPlain, let body = form.preparedSynchronously() { return body }
                 return try await (plan?.composed(form) ?? form).prepared()
             }
         case .file(let path, let type):

@@ -12,7 +12,7 @@ extension UploadRun {
         }
         let hop = redirected ?? plan.firstHop
         var fields = plan.headers(headers, on: hop)
-        if hop.keepsSecrets, let credential = credential(of: plan) { fields[.authorization] = credential.value }
+        if hop.sendsCredentials, let credential = credential(of: plan) { fields[.authorization] = credential.value }
         if let cookie = plan.cookies?.field(for: hop.url) {
             fields[.cookie] = [fields[.cookie], cookie].compactMap(\.self).joined(separator: "; ")
         }
@@ -22,8 +22,8 @@ extension UploadRun {
         if let sent, sent.length != 0, options.rateLimit.map({ $0.bytes > 0 }) ?? true {
             options.rateLimit = core.beginSending(self)
         }
-        if !hop.keepsSecrets { options.tls.clientCertificate = nil }
-        options.digest = hop.keepsSecrets ? plan.options.authentication?.digest ?? options.digest : nil
+        if !hop.sendsCredentials { options.tls.clientCertificate = nil }
+        options.digest = hop.sendsCredentials ? plan.options.authentication?.digest ?? options.digest : nil
         let transfer = TransferRequest(
             id: id, method: hop.method, url: hop.url, headers: fields,
             body: sent, options: options)
@@ -35,7 +35,7 @@ extension UploadRun {
             return hold { $0.control = control }
         }
         let intercepted = InterceptedAttempt(
-            transfer, attempt: attempt, chain: plan.chain, adapts: hop.keepsSecrets, accepts: plan.options.accepts,
+            transfer, attempt: attempt, chain: plan.chain, adapts: hop.sendsCredentials, accepts: plan.options.accepts,
             transport: core.transport, sink: sink)
         hold { $0.control = intercepted }
         intercepted.start { [weak self] adapted in self?.hold { $0.sent = adapted } }

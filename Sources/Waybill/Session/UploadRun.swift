@@ -15,7 +15,7 @@ final class UploadRun: Sendable {
         var result: Result<UploadResponse, UploadError>?
         var waiters: [Waiter] = []
         /// The priority and the pause state that each handle requests.
-        var book = HandleBook()
+        var book = HandleRegistry()
         /// Whether the thread that starts the upload is still starting it.
         var isStarting = true
         /// Whether the last event of the machine about pausing was a pause and not a resume.
@@ -46,7 +46,7 @@ final class UploadRun: Sendable {
         var slotTimer: Task<Void, Never>?
         /// Whether the transfer is paused. Its progress is then requested even without listeners, because it determines
         /// whether the slot can be released.
-        var isStanding = false
+        var isTransferPaused = false
         /// The hop to which redirects have led.
         var hop: UploadRoute.Hop?
         /// The credential that was fetched or sent last.
@@ -61,7 +61,7 @@ final class UploadRun: Sendable {
     /// The number of the upload in the session, in the order of starts.
     let number: Int
     let request: UploadRequest
-    let callbacks = CallbackPumps()
+    let callbacks = CallbackDispatcher()
     /// The plan of the request; `nil` for a request that was rejected.
     let plan: RequestPlan?
     let clock: any Clock<Duration>
@@ -85,7 +85,7 @@ final class UploadRun: Sendable {
         broadcast = ProgressBroadcast(clock: configuration.clock)
         events = core.events
         log = UploadLog(configuration.logger, id: id, events: events, stopwatch: broadcast.stopwatch)
-        var rules = plan?.rules ?? LifeRules()
+        var rules = plan?.rules ?? UploadRules()
         // Clamp to one year: Duration arithmetic would overflow.
         rules.pauseKeepsSlot = min(max(.zero, configuration.pauseKeepsSlot), .seconds(365 * 86_400))
         let priority = plan?.options.priority ?? .normal
@@ -95,7 +95,7 @@ final class UploadRun: Sendable {
     }
 
     var snapshot: UploadSnapshot { broadcast.snapshot }
-    var wantsProgress: Bool { broadcast.hasListeners || hold { $0.isStanding } }
+    var wantsProgress: Bool { broadcast.hasListeners || hold { $0.isTransferPaused } }
     func currentProgress(for handle: Int) -> UploadProgress { broadcast.current(for: handle) }
     func listen(for handle: Int) -> Listening<UploadProgress> { broadcast.listen(for: handle) }
 
@@ -154,8 +154,8 @@ extension UploadRun {
             hold { $0.slotTimer = timer }
         case .unscheduleSlotReturn: hold { $0.slotTimer.take() }?.cancel()
         case .restarted(let attempt): log.restarted(attempt)
-        case .askForRetry(let attempt):
-            post(.retryAnswered(attempt: attempt, isGranted: core?.spendRetry(host: host) ?? false))
+        case .requestRetry(let attempt):
+            post(.retryDecided(attempt: attempt, isGranted: core?.spendRetry(host: host) ?? false))
         case .refreshCredential(let attempt): refreshCredential(attempt)
         case .stopRefreshing: hold { $0.timer.take() }?.cancel()
         case .redirect(let hop):
@@ -170,7 +170,7 @@ extension UploadRun {
         case .requeue(let isHeld): core?.requeue(self, isHeld: isHeld)
         case .hold: core?.hold(id)
         case .release: core?.release(id)
-        case .stepBack: core?.stepBack(id)
+        case .requeueHeld: core?.requeueHeld(id)
         case .withdraw: core?.leave(id)
         case .releaseSlot:
             _ = standStill(false)
@@ -180,9 +180,9 @@ extension UploadRun {
         }
     }
 
-    private func standStill(_ isStanding: Bool) -> (any TransferControl)? {
+    private func standStill(_ isTransferPaused: Bool) -> (any TransferControl)? {
         hold { held in
-            held.isStanding = isStanding
+            held.isTransferPaused = isTransferPaused
             return held.control
         }
     }
@@ -322,7 +322,7 @@ extension UploadRun {
     /// Cancels a handle. Cancelling the last one also cancels the transfer.
     func cancel(_ handle: Int) {
         let now = broadcast.snapshot
-        let (leaving, waiters) = state.withLock { state -> (HandleBook.Leaving, [Waiter]) in
+        let (leaving, waiters) = state.withLock { state -> (HandleRegistry.Departure, [Waiter]) in
             guard state.result == nil, !state.isAbandoned else { return (.gone, []) }
             let leaving = state.book.leave(handle)
             guard leaving == .apart else {

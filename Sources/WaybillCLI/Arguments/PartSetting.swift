@@ -20,7 +20,7 @@ struct PartSetting<Value: Sendable & Hashable>: Sendable, Hashable {
 }
 
 /// The compression settings for the images of a form.
-struct PictureSettings: Sendable {
+struct ImageSettings: Sendable {
     private let maxBytes: [PartSetting<ByteCount>]
     private let quality: [PartSetting<Int>]
     private let minSide: [PartSetting<Int>]

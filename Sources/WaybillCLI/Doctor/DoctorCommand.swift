@@ -100,7 +100,7 @@ enum Checks {
 
     /// Checks of the system and the environment.
     static func surroundings(_ environment: (String) -> String?) -> [Check] {
-        [openFiles(), temporaryFolder(environment("TMPDIR") ?? "/tmp"), certificates()] + proxies(environment)
+        [openFiles(), checkTemporaryDirectory(environment("TMPDIR") ?? "/tmp"), certificates()] + proxies(environment)
     }
 
     private static func openFiles() -> Check {
@@ -113,7 +113,7 @@ enum Checks {
             "open files", count >= 64, count >= 64 ? "\(count)" : "\(count) is too few: ulimit -n 1024")
     }
 
-    static func temporaryFolder(_ path: String) -> Check {
+    static func checkTemporaryDirectory(_ path: String) -> Check {
         let name = "temporary folder"
         var status = statvfs()
         guard unsafe statvfs(path, &status) == 0 else {

@@ -158,7 +158,7 @@ final class SelfTestListener: Sendable {
     private static func value(of name: String, in head: [Substring]) -> String? {
         for line in head {
             guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name else { continue }
-            return String(line[line.index(after: colon)...].trimmingBlanks)
+            return String(line[line.index(after: colon)...].trimmingWhitespace)
         }
         return nil
     }

@@ -20,8 +20,8 @@ struct FormParse: Sendable {
     /// Parses the form and returns the error, if any.
     func run() async -> CommandFailure? {
         do {
-            var folder: UploadFolder?
-            if let path = self.folder { folder = try await UploadFolder(path: path) }
+            var folder: UploadDirectory?
+            if let path = self.folder { folder = try await UploadDirectory(path: path) }
             var (parts, bytes) = (Int64(0), Int64(0))
             for try await part in form {
                 let content = try await read(part, into: folder)
@@ -46,7 +46,7 @@ struct FormParse: Sendable {
     }
 
     private func read(
-        _ part: IncomingPart, into folder: UploadFolder?
+        _ part: IncomingPart, into folder: UploadDirectory?
     ) async throws -> (members: JSONObject, size: Int64) {
         if part.fileName == nil {
             let bytes = try await part.bytes(atMost: .bytes(.max))

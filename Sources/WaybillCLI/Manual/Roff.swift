@@ -24,23 +24,23 @@ enum Roff {
     /// Formats the paragraphs of a help text: indented lines stay unchanged, and headings in capitals become bold.
     static func paragraphs(_ text: String) -> [String] {
         var lines: [String] = []
-        var isAsItStands = false
+        var isPreformatted = false
         for raw in text.split(separator: "\n", omittingEmptySubsequences: false) {
             let line = String(raw)
             if line.allSatisfy({ $0 == " " }) {
-                if isAsItStands { lines.append(".fi") }
-                isAsItStands = false
+                if isPreformatted { lines.append(".fi") }
+                isPreformatted = false
                 if let last = lines.last, last != ".PP" { lines.append(".PP") }
                 continue
             }
-            if line.hasPrefix("  ") != isAsItStands {
-                isAsItStands.toggle()
-                lines.append(isAsItStands ? ".nf" : ".fi")
+            if line.hasPrefix("  ") != isPreformatted {
+                isPreformatted.toggle()
+                lines.append(isPreformatted ? ".nf" : ".fi")
             }
             lines.append(isHeading(line) ? ".B \(Roff.text(line))" : Roff.text(line))
             if isHeading(line) { lines.append(".br") }
         }
-        if isAsItStands { lines.append(".fi") }
+        if isPreformatted { lines.append(".fi") }
         while let last = lines.last, last == ".PP" { lines.removeLast() }
         return lines
     }

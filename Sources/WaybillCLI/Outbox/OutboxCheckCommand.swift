@@ -45,7 +45,7 @@ struct OutboxCheckCommand: AsyncParsableCommand {
         } else {
             checks.append(Check(note: "queue", "another process has it, so it was not looked through"))
         }
-        checks.append(Checks.temporaryFolder(outbox.path))
+        checks.append(Checks.checkTemporaryDirectory(outbox.path))
         checks[checks.count - 1].name = "disk"
         let (tally, lanes) = try await asking { () async throws(OutboxError) in
             (try await outbox.tally(), try await outbox.blockedLanes())

@@ -53,6 +53,6 @@ extension Exit {
 
     private static let refusals: Set<String> = [
         "rejected", "envelopeRejected", "responseTooLarge", "redirectRefused", "redirectWouldDropBody", "redirectLoop",
-        "tooManyRedirects", "checksumMismatch", "unexpectedAnswer", "credentialsRejected",
+        "tooManyRedirects", "checksumMismatch", "unexpectedResponse", "credentialsRejected",
     ]
 }

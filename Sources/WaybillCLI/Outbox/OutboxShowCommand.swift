@@ -84,7 +84,7 @@ enum OutboxShow {
         if !last.body.isEmpty {
             text += line(
                 "body", last.body.count > shownAtMost ? "the first \(shownAtMost) of \(last.body.count) bytes" : "")
-            let body = ForeignText.escaped(last.body.prefix(shownAtMost))
+            let body = UntrustedText.escaped(last.body.prefix(shownAtMost))
             text +=
                 body.split(separator: "\n", omittingEmptySubsequences: false).map { "  \($0)" }.joined(separator: "\n")
                 + "\n"

@@ -7,7 +7,7 @@ import WaybillStores
 extension PutCommand {
     /// Adds the uploads of the command to the outbox.
     func enqueue(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
-        try refuseWhatIsForNow()
+        try checkQueueable()
         guard let last = paths.last, paths.count >= 2 else {
             throw .usage("put takes files and a destination: waybill put FILE... oss://bucket/key.")
         }
@@ -44,7 +44,7 @@ extension PutCommand {
     }
 
     /// Throws for options that apply only to files that are sent immediately.
-    func refuseWhatIsForNow() throws(CommandFailure) {
+    func checkQueueable() throws(CommandFailure) {
         try QueueCheck.delivery(network, limits, isInsecure: request.insecure)
         if files.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
     }

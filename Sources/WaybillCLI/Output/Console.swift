@@ -18,7 +18,7 @@ final class Console: Sendable {
 
     /// Whether a bar may be drawn.
     let canRedraw = Terminal.canRedraw(Environment.value)
-    private let canColour = Terminal.canColour(Environment.value)
+    private let canUseColor = Terminal.canUseColor(Environment.value)
     private let state = Locked(State())
 
     /// Redacts these strings in everything that is written from now on.
@@ -46,7 +46,7 @@ final class Console: Sendable {
     /// Writes an error message.
     func failure(_ message: String) {
         let text = Redaction.escaped(scrubbed(message))
-        write((canColour ? "\u{1B}[31mwaybill:\u{1B}[0m " : "waybill: ") + text + "\n")
+        write((canUseColor ? "\u{1B}[31mwaybill:\u{1B}[0m " : "waybill: ") + text + "\n")
     }
 
     /// Writes a text with several lines that was composed by this program.

@@ -9,7 +9,7 @@ enum Terminal {
     }
 
     /// Returns whether colors may be used (https://no-color.org).
-    static func canColour(_ environment: (String) -> String?) -> Bool {
+    static func canUseColor(_ environment: (String) -> String?) -> Bool {
         canRedraw(environment) && (environment("NO_COLOR") ?? "").isEmpty
     }
 
@@ -72,7 +72,7 @@ enum TerminalText {
 }
 
 /// Formats bytes from a server for a terminal.
-enum ForeignText {
+enum UntrustedText {
     /// Returns the text with line breaks and tabs; everything else that could control a terminal is escaped. Bytes that
     /// are not UTF-8 become U+FFFD.
     static func escaped(_ bytes: some Collection<UInt8>) -> String {

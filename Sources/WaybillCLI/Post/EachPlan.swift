@@ -26,7 +26,7 @@ struct EachPlan: Sendable {
     /// The log of the forms' images.
     let images: ImageLog
     private let pieces: [Piece]
-    private let pictures: PictureSettings
+    private let pictures: ImageSettings
 
     /// Validates and reads. `words` are the words of the command line, for the order of `-F` and `--form-string`.
     init(_ command: PostCommand, arguments words: [String]) throws(CommandFailure) {
@@ -37,7 +37,7 @@ struct EachPlan: Sendable {
         guard arguments.contains(where: \.sendsEach) else {
             throw .usage("--each: no -F sends the files. Write {} where their paths belong, as in -F 'FILE=@{}'.")
         }
-        let pictures = try PictureSettings(command.form, log: images)
+        let pictures = try ImageSettings(command.form, log: images)
         var shared = FormAssembly(isQueued: command.queue.isWanted)
         var pieces: [Piece] = []
         for argument in arguments { pieces.append(try Self.piece(argument, pictures, &shared)) }
@@ -83,7 +83,7 @@ struct EachPlan: Sendable {
     }
 
     private static func piece(
-        _ argument: FormArgument, _ pictures: PictureSettings, _ shared: inout FormAssembly
+        _ argument: FormArgument, _ pictures: ImageSettings, _ shared: inout FormAssembly
     ) throws(CommandFailure) -> Piece {
         if case .textFile(let path) = argument.source, EachPattern(path).isOpen {
             throw .usage(
@@ -104,7 +104,7 @@ struct EachPlan: Sendable {
     }
 
     private static func form(
-        of pieces: [Piece], _ file: String, _ pictures: PictureSettings, findsPipes: Bool = true
+        of pieces: [Piece], _ file: String, _ pictures: ImageSettings, findsPipes: Bool = true
     ) throws(CommandFailure) -> FormAssembly {
         var form = FormAssembly(file: file, findsPipes: findsPipes)
         for piece in pieces {

@@ -30,13 +30,13 @@ struct FormAssembly {
         _ options: FormOptions, arguments words: [String], isQueued: Bool = false, images: ImageLog? = nil
     ) throws(CommandFailure) {
         let all = try Self.arguments(options, inOrderOf: words)
-        let pictures = try PictureSettings(options, log: images)
+        let pictures = try ImageSettings(options, log: images)
         try self.init(all, pictures: pictures, environment: Environment.value, isQueued: isQueued)
     }
 
     /// Assembles the form and reads texts from files. `environment` returns the value of a variable.
     init(
-        _ arguments: [FormArgument], pictures: PictureSettings, environment: (String) -> String?,
+        _ arguments: [FormArgument], pictures: ImageSettings, environment: (String) -> String?,
         isQueued: Bool = false
     ) throws(CommandFailure) {
         self.isQueued = isQueued
@@ -59,7 +59,7 @@ struct FormAssembly {
 
     /// Adds the parts of an argument, and reads its text.
     mutating func add(
-        _ argument: FormArgument, pictures: PictureSettings, environment: (String) -> String?
+        _ argument: FormArgument, pictures: ImageSettings, environment: (String) -> String?
     ) throws(CommandFailure) {
         try checkSecrecy(of: argument)
         switch argument.source {
@@ -117,7 +117,7 @@ struct FormAssembly {
     }
 
     private mutating func add(
-        _ file: FormArgument.File, named name: String, _ pictures: PictureSettings
+        _ file: FormArgument.File, named name: String, _ pictures: ImageSettings
     ) throws(CommandFailure) {
         let isJPEG = Self.isJPEG(file)
         files.append((name, isJPEG))
@@ -156,7 +156,7 @@ struct FormAssembly {
     }
 
     private static func isJPEG(_ contentType: String) -> Bool {
-        let type = contentType.prefix { $0 != ";" }.trimmingBlanks.lowercased()
+        let type = contentType.prefix { $0 != ";" }.trimmingWhitespace.lowercased()
         return type == "image/jpeg" || type == "image/jpg" || type == "image/pjpeg"
     }
 }

@@ -16,7 +16,7 @@ enum HeaderArgument: Sendable, Hashable {
             // Not quoted, because it may be a credential without a field name.
             throw .usage("-H: what stands before the \"\(line[end])\" can't be the name of a header field.")
         }
-        let value = line[line.index(after: end)...].trimmingBlanks
+        let value = line[line.index(after: end)...].trimmingWhitespace
         if line[end] == ";" {
             guard value.isEmpty else {
                 throw .usage("-H: \(text) is followed by \";\". Write '\(text): value'.")
@@ -35,13 +35,13 @@ enum HeaderArgument: Sendable, Hashable {
     /// Returns the lines of a file given as `-H @file`. Empty lines are skipped.
     static func lines(of bytes: [UInt8]) -> [String] {
         String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
-            .filter { !$0.trimmingBlanks.isEmpty }
+            .filter { !$0.trimmingWhitespace.isEmpty }
     }
 }
 
 extension StringProtocol {
     /// The string without leading and trailing spaces and tabs.
-    var trimmingBlanks: SubSequence {
+    var trimmingWhitespace: SubSequence {
         guard let start = firstIndex(where: { $0 != " " && $0 != "\t" }),
             let last = lastIndex(where: { $0 != " " && $0 != "\t" })
         else { return self[startIndex..<startIndex] }

@@ -81,7 +81,7 @@ extension PostReport {
     }
 
     private func facts(of response: UploadResponse, bytes: Int64?) -> String {
-        var line = String("\(response.status.code) \(response.status.reasonPhrase)".trimmingBlanks)
+        var line = String("\(response.status.code) \(response.status.reasonPhrase)".trimmingWhitespace)
         if let total = bytes {
             line += ", \(ByteCount(bytes: total)) in \(Figures.seconds(time))"
             let seconds = time / .seconds(1)

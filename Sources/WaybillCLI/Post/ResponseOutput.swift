@@ -48,12 +48,12 @@ struct ResponseOutput {
         case .nowhere: break
         case .standardOutput:
             if let head { try StandardOutput.write(head.bytes(forTerminal: isatty(STDOUT_FILENO) == 1)) }
-            try StandardOutput.write(ForeignText.bytes(bytes, for: STDOUT_FILENO, remedy: Self.remedy))
+            try StandardOutput.write(UntrustedText.bytes(bytes, for: STDOUT_FILENO, remedy: Self.remedy))
         case .newFile(let file): try file.commit((head?.bytes(forTerminal: false) ?? []) + bytes)
         case .device(let descriptor, let name):
             let code = Output.write(
                 (head?.bytes(forTerminal: isatty(descriptor) == 1) ?? [])
-                    + ForeignText.bytes(bytes, for: descriptor, remedy: Self.remedy), to: descriptor)
+                    + UntrustedText.bytes(bytes, for: descriptor, remedy: Self.remedy), to: descriptor)
             close(descriptor)
             guard code == 0 else { throw .output(code, name, cannot: "written") }
         }

@@ -35,7 +35,7 @@ struct PresignedTarget: PutTarget {
             size: file.size,
             watch: { body in
                 await task.follow { progress in
-                    body(PutCount(acknowledged: progress.acknowledged, bytesPerSecond: progress.bytesPerSecond))
+                    body(PutSnapshot(acknowledged: progress.acknowledged, bytesPerSecond: progress.bytesPerSecond))
                 }
             }, stop: { task.cancel() }, end: { await result(of: task, check) })
     }

@@ -46,7 +46,7 @@ extension PutCommand {
         configuration.transfer.rateLimit = nil
         if configuration.transfer.limits.total == nil { configuration.transfer.limits.total = .seconds(7 * 86_400) }
         if limits.retries != nil { configuration.retry = options.retry }
-        if let path = store.records { configuration.records = RecordFolder(path: path) }
+        if let path = store.records { configuration.records = RecordDirectory(path: path) }
         return configuration
     }
 

@@ -6,7 +6,7 @@ import WaybillStores
 final class PutProgress: Sendable {
     private struct State {
         var starts: [Int: Duration] = [:]
-        var counts: [Int: (count: PutCount, time: Duration)] = [:]
+        var counts: [Int: (count: PutSnapshot, time: Duration)] = [:]
         /// The durations of the ended uploads.
         var times: [Int: Duration] = [:]
     }
@@ -25,7 +25,7 @@ final class PutProgress: Sendable {
     /// Updates the progress of a file.
     ///
     /// - Returns: A retry, if one has become pending with this update.
-    func update(_ index: Int, _ count: PutCount, at time: Duration) -> UploadRetry? {
+    func update(_ index: Int, _ count: PutSnapshot, at time: Duration) -> UploadRetry? {
         state.withLock { state in
             guard state.starts[index] != nil else { return nil }
             let before = state.counts.updateValue((count, time), forKey: index)?.count.retry
@@ -106,7 +106,7 @@ extension PutTransfer: BatchUpload {
     func pause() {}
     func resume() {}
     func cancel() { stop() }
-    func follow(_ body: (PutCount) -> Bool) async { await watch(body) }
+    func follow(_ body: (PutSnapshot) -> Bool) async { await watch(body) }
     func finished() async -> Result<PutStored, StoreError> { await end() }
 
     func bytes(of result: Result<PutStored, StoreError>) -> (acknowledged: Int64, total: Int64?) {
@@ -114,7 +114,7 @@ extension PutTransfer: BatchUpload {
     }
 }
 
-extension PutCount: BatchSnapshot {
+extension PutSnapshot: BatchSnapshot {
     var total: Int64? { nil }
     var isMoving: Bool { retry == nil }
 }

@@ -120,8 +120,8 @@ extension Exit {
             "uploadTokenDoesNotCover", "uploadTokenExpired", "uploadTokenUnavailable",
         ]
         var table: [String: Exit] = [
-            "objectTooLarge": .source, "recordRefused": .fatal, "recordFolderUnusable": .fatal,
-            "credentialsRejected": .rejected, "unexpectedAnswer": .rejected, "checksumMismatch": .rejected,
+            "objectTooLarge": .source, "recordRefused": .fatal, "recordDirectoryUnusable": .fatal,
+            "credentialsRejected": .rejected, "unexpectedResponse": .rejected, "checksumMismatch": .rejected,
             "objectExists": .rejected, "sizeNotAllowed": .rejected, "bodyNotReplayable": .source,
             "credentialsTimedOut": .transient, "uploadGone": .transient, "recordInUse": .transient,
         ]

@@ -66,7 +66,7 @@ struct PutRun {
         if json == nil, let output = report.output {
             exit = console.deliver(exit) { () throws(CommandFailure) in
                 let remedy = "Send standard output to a file or through a pipe."
-                try StandardOutput.write(ForeignText.bytes(output, for: 1, remedy: remedy))
+                try StandardOutput.write(UntrustedText.bytes(output, for: 1, remedy: remedy))
             }
         }
         switch report.ending {

@@ -55,7 +55,7 @@ struct PutTransfer: Sendable {
     /// The size of the file.
     var size: Int64
     /// Calls back with the progress until the upload ends or the callback returns `false`.
-    var watch: @Sendable ((PutCount) -> Bool) async -> Void
+    var watch: @Sendable ((PutSnapshot) -> Bool) async -> Void
     /// Cancels the upload.
     var stop: @Sendable () -> Void
     /// Waits for the result.
@@ -63,7 +63,7 @@ struct PutTransfer: Sendable {
 }
 
 /// The progress of a file.
-struct PutCount: Sendable, Hashable {
+struct PutSnapshot: Sendable, Hashable {
     var acknowledged: Int64
     var bytesPerSecond: Double
     /// The pending retry.
@@ -91,7 +91,7 @@ extension PutTransfer {
         watch = { body in
             await upload.follow { progress in
                 body(
-                    PutCount(
+                    PutSnapshot(
                         acknowledged: progress.acknowledged, bytesPerSecond: progress.bytesPerSecond,
                         retry: progress.retry))
             }

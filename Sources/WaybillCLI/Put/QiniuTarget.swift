@@ -110,7 +110,7 @@ struct QiniuTarget: PutTarget {
             configuration.hosts = .fixed(hosts)
         }
         if let retries = command.limits.retries { configuration.retriesPerHost = max(0, retries) }
-        if let path = command.store.records { configuration.records = RecordFolder(path: path) }
+        if let path = command.store.records { configuration.records = RecordDirectory(path: path) }
         if command.store.doesNotResume { configuration.records = nil }
         configuration.partsAtOnce = try command.store.checkedPartsAtOnce() ?? configuration.partsAtOnce
         if let text = command.store.partSize {

@@ -20,30 +20,30 @@ struct OptionRule: Sendable {
     }
 
     /// Returns whether an option belongs to a single call, such as its files or output, and can't be a setting.
-    static func isOfOneCall(_ name: String, in path: String) -> Bool {
+    static func isPerCall(_ name: String, in path: String) -> Bool {
         // An output option of `post`, but a pattern of `put`.
         if name == "include" { return path == "post" }
-        if path.hasPrefix("outbox "), path != "outbox run" { return ofOneSelection.contains(name) }
-        return ofOneCall.contains(name)
+        if path.hasPrefix("outbox "), path != "outbox run" { return perSelectionOptions.contains(name) }
+        return perCallOptions.contains(name)
     }
 
-    private static let ofOneCall: Set<String> = [
+    private static let perCallOptions: Set<String> = [
         "each", "each-from", "null", "queue", "dry-run", "dedupe", "output", "dump-header", "report", "extract",
         "preview",
     ]
-    private static let ofOneSelection: Set<String> = [
+    private static let perSelectionOptions: Set<String> = [
         "batch", "tag", "lane", "state", "failed", "all", "doubtful", "through",
     ]
 }
 
 extension OptionRule {
     /// Options of `outbox run`, which can't be combined with `--queue`.
-    private static let ofDelivery = NetworkOptions.names + TimeOptions.names + ["retry", "insecure", "fail-early"]
+    private static let deliveryOptions = NetworkOptions.names + TimeOptions.names + ["retry", "insecure", "fail-early"]
 
     private static let all: [OptionRule] =
         [
             needs("queue", ["post", "put"], QueueOptions.names),
-            excluded(by: "queue", ["post", "put"], ofDelivery),
+            excluded(by: "queue", ["post", "put"], deliveryOptions),
             excluded(by: "queue", ["post"], ["user", "digest", "parallel"]),
             excluded(by: "queue", ["put"], ["records", "no-resume"]),
             OptionRule(commands: ["post"], names: ["parallel", "fail-early"]) { call, _ in call.sendsEach },
@@ -55,15 +55,15 @@ extension OptionRule {
             },
             // A name for `post` and `put`, but a source for `outbox run`: a setting can be only one of them.
             OptionRule(commands: ["post", "put"], names: ["credential"]) { _, setting in
-                !(setting.isForAll && namesSource(setting.value))
+                !(setting.appliesToAllCommands && namesSource(setting.value))
             },
             OptionRule(commands: ["post", "put"], names: ["header"]) { call, setting in
                 !call.has("queue") || QueueCheck.takes(setting.value)
             },
-        ] + ofWay + ofForms + ofStores + ofPictures
+        ] + networkRules + formRules + storeRules + imageRules
 
     /// Rules that never use the credentials of one certificate or proxy for another one.
-    private static let ofWay: [OptionRule] = {
+    private static let networkRules: [OptionRule] = {
         let commands = ["post", "put", "outbox run"]
         return [
             needs("cert", commands, ["key", "pass", "cert-type"]),
@@ -71,12 +71,12 @@ extension OptionRule {
             gives(way: "proxy", commands, ["proxy-user"]),
             excluded(by: "ipv4", commands, ["ipv6"]), excluded(by: "ipv6", commands, ["ipv4"]),
             OptionRule(commands: ["outbox run"], names: ["credential"]) { _, setting in
-                !(setting.isForAll && !namesSource(setting.value))
+                !(setting.appliesToAllCommands && !namesSource(setting.value))
             },
         ]
     }()
 
-    private static let ofForms: [OptionRule] = [
+    private static let formRules: [OptionRule] = [
         OptionRule(commands: ["post", "form build"], names: ["form"]) { call, setting in
             // The command reports a malformed argument.
             guard let argument = try? FormArgument(setting.value) else { return true }
@@ -88,14 +88,14 @@ extension OptionRule {
             }
         },
         OptionRule(commands: ["post", "form build"], names: ["max-bytes", "quality"]) { call, setting in
-            call.hasPicture(for: setting.value)
+            call.hasImage(for: setting.value)
         },
         OptionRule(commands: ["post", "form build"], names: ["min-side"]) { call, setting in
-            call.has("max-bytes") && call.hasPicture(for: setting.value)
+            call.has("max-bytes") && call.hasImage(for: setting.value)
         },
     ]
 
-    private static let ofStores: [OptionRule] = [
+    private static let storeRules: [OptionRule] = [
         put(["region", "endpoint", "sign-version", "acl", "storage-class", "header"]) { call, _ in call.store != .qiniu
         },
         gives(way: "endpoint", ["put"], ["region"]), gives(way: "region", ["put"], ["endpoint"]),
@@ -110,17 +110,18 @@ extension OptionRule {
         },
     ]
 
-    private static let ofPictures: [OptionRule] = [
+    private static let imageRules: [OptionRule] = [
         OptionRule(commands: ["shrink"], names: ["json"]) { call, _ in
             let output = call.values(of: "output").last ?? (call.bare == ["-"] ? "-" : "")
             return output != "-"
         },
         // A value for one part of a form.
         OptionRule(commands: ["shrink"], names: ["max-bytes", "quality"]) { _, setting in
-            !(setting.isForAll && setting.value.contains("="))
+            !(setting.appliesToAllCommands && setting.value.contains("="))
         },
         OptionRule(commands: ["shrink"], names: ["min-side"]) { call, setting in
-            call.has("max-bytes") && !call.has("max-side") && !(setting.isForAll && setting.value.contains("="))
+            call.has("max-bytes") && !call.has("max-side")
+                && !(setting.appliesToAllCommands && setting.value.contains("="))
         },
     ]
 
@@ -165,7 +166,7 @@ extension SettingsCall {
     var sendsEach: Bool { has("each") || has("each-from") }
 
     /// Returns whether a limit or a quality, `front=100KiB` or `100KiB`, applies to an image of the form.
-    func hasPicture(for setting: String) -> Bool {
+    func hasImage(for setting: String) -> Bool {
         let name = (try? PartSetting(setting) { $0 })?.name
         let arguments = values(of: "form").compactMap { try? FormArgument($0) }
         let files = values(of: "each")

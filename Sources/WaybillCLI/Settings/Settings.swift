@@ -21,7 +21,7 @@ struct Settings {
         let rest = words[depth...]
         var call = SettingsCall(path, rest, of: command)
         var defaults: [SettingsCall.Default] = []
-        for argument in command.settings where !OptionRule.isOfOneCall(argument.longNames[0], in: path) {
+        for argument in command.settings where !OptionRule.isPerCall(argument.longNames[0], in: path) {
             let isGiven = !call.given.isDisjoint(with: argument.longNames)
             if isGiven, !argument.isRepeating { continue }
             defaults += try values(of: argument, path)
@@ -60,7 +60,8 @@ struct Settings {
         _ problem: (String) -> CommandFailure
     ) throws(CommandFailure) -> SettingsCall.Default? {
         var setting = SettingsCall.Default(
-            name: argument.longNames[0], value: value, words: ["--\(name)=\(value)"], isForAll: section.isEmpty,
+            name: argument.longNames[0], value: value, words: ["--\(name)=\(value)"],
+            appliesToAllCommands: section.isEmpty,
             nearness: section.count)
         guard argument.kind == .flag else { return setting }
         setting.words = ["--\(name)"]
@@ -82,7 +83,7 @@ struct Settings {
                 throw file!.problem(line.number, "there is no command \"\(line.section)\".\(near ?? "")")
             }
             let knowing = command.leaves(under: line.section).filter { $0.tree.knows(line.name) }
-            guard knowing.isEmpty || !knowing.allSatisfy({ OptionRule.isOfOneCall(line.name, in: $0.path) }) else {
+            guard knowing.isEmpty || !knowing.allSatisfy({ OptionRule.isPerCall(line.name, in: $0.path) }) else {
                 throw file!.problem(
                     line.number, "--\(line.name) is said with each call, for it says what one call is about")
             }

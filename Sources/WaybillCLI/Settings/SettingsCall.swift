@@ -8,7 +8,7 @@ struct SettingsCall: Sendable, Hashable {
         /// The words that represent it on a command line.
         var words: [String]
         /// Whether it applies to all commands.
-        var isForAll: Bool
+        var appliesToAllCommands: Bool
         /// The specificity of the setting. More specific settings are added first.
         var nearness: Int
     }

@@ -7,7 +7,7 @@ struct VariableCheck {
     let tree: CommandTree
 
     /// Variables that the build, the tests and the scripts of this project read.
-    static let ofProject: Set<String> = [
+    static let projectVariables: Set<String> = [
         "WAYBILL_ALONE", "WAYBILL_CACHE", "WAYBILL_CI", "WAYBILL_FAULT", "WAYBILL_FAULT_REPORT", "WAYBILL_FRESH_INSIDE",
         "WAYBILL_PLAIN_SWIFT", "WAYBILL_PRODUCTS", "WAYBILL_PROGRAM", "WAYBILL_SEED", "WAYBILL_SLOWNESS",
         "WAYBILL_SOAK", "WAYBILL_TEST_COUNTS", "WAYBILL_TORTURE",
@@ -15,7 +15,7 @@ struct VariableCheck {
 
     /// Returns a line with the variables that have no effect, or `nil` if there are none.
     func warning(about names: [String]) -> String? {
-        let ours = names.filter { $0.hasPrefix("WAYBILL_") && !Self.ofProject.contains($0) }.sorted()
+        let ours = names.filter { $0.hasPrefix("WAYBILL_") && !Self.projectVariables.contains($0) }.sorted()
         guard !ours.isEmpty else { return nil }
         let options = options()
         let texts = ours.compactMap { name -> String? in
@@ -43,7 +43,7 @@ struct VariableCheck {
         for leaf in tree.leaves(under: "") {
             for argument in leaf.tree.settings {
                 for name in argument.longNames {
-                    let isRead = !argument.isRepeating && !OptionRule.isOfOneCall(argument.longNames[0], in: leaf.path)
+                    let isRead = !argument.isRepeating && !OptionRule.isPerCall(argument.longNames[0], in: leaf.path)
                     let variable = Settings.variable(name)
                     if isRead || options[variable] == nil { options[variable] = isRead ? .isRead : .isOfCall(name) }
                 }

@@ -103,7 +103,7 @@ enum ShrinkPlan {
 }
 
 /// The directories that a run creates for its results. Those that are empty at its end are removed.
-final class MadeDirectories: Sendable {
+final class CreatedDirectories: Sendable {
     private let made = Locked<[String]>([])
 
     /// Creates the missing directories of a path like `mkdir -p`, with permissions according to the umask.

@@ -9,7 +9,7 @@ struct ShrinkRun: Sendable {
     let replaces: Bool
     /// The path of the report.
     let page: String?
-    private let directories = MadeDirectories()
+    private let directories = CreatedDirectories()
     private let budget: ReportBudget
     private let links: ReportLinks?
 
@@ -41,12 +41,12 @@ struct ShrinkRun: Sendable {
             if let page { try openFile(page) } else { nil }
         let piped =
             jobs.contains { $0.input == "-" }
-            ? try InputFile.read("-", limit: Self.largestPicture, for: "the picture") : nil
+            ? try InputFile.read("-", limit: Self.maximumImageBytes, for: "the picture") : nil
         Interrupt.arm()
         let cancelling = Cancelling()
         Interrupt.onFirst { _ in cancelling.cancel() }
         var outcomes: [Outcome] = []
-        var pictures: [ReportPicture] = []
+        var pictures: [ReportImage] = []
         try await order.run(jobs) { job in
             await cancelling.run { await make(job, piped) }
         } take: { made throws(CommandFailure) in
@@ -69,7 +69,7 @@ struct ShrinkRun: Sendable {
     }
 
     /// The maximum size of an image that the decoder accepts.
-    private static let largestPicture = Int(PipedPart.largestImage)
+    private static let maximumImageBytes = Int(PipedPart.largestImage)
 
     /// Returns the path of a copy of a FIFO or a shell's pipe, because it can be read only once; `nil` for a file.
     private static func copyOfPipe(_ path: String) async throws(CommandFailure) -> String? {
@@ -90,7 +90,7 @@ struct ShrinkRun: Sendable {
 
     private struct Made: Sendable {
         var outcome: Outcome
-        var picture: ReportPicture
+        var picture: ReportImage
     }
 
     private func make(_ job: ShrinkJob, _ piped: [UInt8]?) async -> Made {
@@ -103,14 +103,14 @@ struct ShrinkRun: Sendable {
             let after: JPEGInput = job.output == "-" ? .bytes(result.bytes) : .file(job.output)
             return Made(
                 outcome: .success(report),
-                picture: ReportPicture(
+                picture: ReportImage(
                     name: job.input, before: input, after: after, outcome: .success(report),
                     thumbnail: await thumbnail(of: result), originalLink: links?.link(to: job.input),
                     resultLink: links?.link(to: job.output)))
         } catch {
             return Made(
                 outcome: .failure(error),
-                picture: ReportPicture(name: job.input, before: input, after: input, outcome: .failure(error)))
+                picture: ReportImage(name: job.input, before: input, after: input, outcome: .failure(error)))
         }
     }
 

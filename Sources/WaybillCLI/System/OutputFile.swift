@@ -6,7 +6,7 @@ import Waybill
 final class OutputFile {
     private let path: String
     private let replaces: Bool
-    private let file: NewFile
+    private let file: AtomicFile
 
     /// Opens a file for a path. With `replaces`, it replaces an existing file; a link is replaced, not followed.
     ///
@@ -16,9 +16,9 @@ final class OutputFile {
     ) throws(CommandFailure) {
         self.path = path
         self.replaces = replaces
-        if !replaces, NewFile.exists(path) { throw Self.exists(at: path) }
+        if !replaces, AtomicFile.exists(path) { throw Self.exists(at: path) }
         file = try Self.attempt(path, "made") { () throws(SystemError) in
-            try NewFile.make(for: path, mode: mode, isNamed: isNamed)
+            try AtomicFile.make(for: path, mode: mode, isNamed: isNamed)
         }
     }
 

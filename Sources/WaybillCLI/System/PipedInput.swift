@@ -105,7 +105,7 @@ extension PipedInput {
         }
         defer { if descriptor > 0 { close(descriptor) } }
         let file: SpillFile
-        do throws(BodyError) { file = try SpillFile(in: nil, at: nil) } catch { throw notKept(error) }
+        do throws(BodyError) { file = try SpillFile(in: nil, at: nil) } catch { throw spillFailed(error) }
         let size = try fill(file, from: descriptor)
         // Kept open, with its descriptor number, until the process ends.
         let copy = fcntl(file.descriptor.raw, F_DUPFD_CLOEXEC, 3)
@@ -133,7 +133,7 @@ extension PipedInput {
             do throws(BodyError) {
                 try file.write(count == buffer.count ? buffer : Array(buffer[..<count]), at: size)
             } catch {
-                throw notKept(error)
+                throw spillFailed(error)
             }
             size += Int64(count)
             guard size <= limit else {
@@ -148,7 +148,7 @@ extension PipedInput {
         .source(number, shown, cannot: "read")
     }
 
-    private func notKept(_ error: BodyError) -> CommandFailure {
+    private func spillFailed(_ error: BodyError) -> CommandFailure {
         let reason = (error.cause as? SystemError)?.description ?? "\(error.code)"
         return CommandFailure(
             code: .writeFailed, exit: .fatal,

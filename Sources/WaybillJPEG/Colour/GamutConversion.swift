@@ -22,12 +22,12 @@ import CWaybillJPEG
     }
 
     /// Converts an image of 4:2:0 planes. A profile of primaries does not apply to a gray image, which is unchanged.
-    func convert(_ picture: Picture) -> Picture {
+    func convert(_ picture: DecodedImage) -> DecodedImage {
         guard picture.chroma.count == 2 else { return picture }
         let (width, across) = (picture.width, picture.chroma[0].width)
         // Convert a large image in place: rows are read before they are written.
         let planes = ([picture.luma] + picture.chroma).map { plane in
-            Double(width) * Double(picture.height) > PictureLoader.largestFine
+            Double(width) * Double(picture.height) > ImageLoader.largestFine
                 ? plane : Plane(width: plane.width, height: plane.height, isFine: true)
         }
         let (upper, lower) = (Samples<Float>(count: width), Samples<Float>(count: width))
@@ -44,7 +44,7 @@ import CWaybillJPEG
             unsafe planes[1].store(blue.start, at: row)
             unsafe planes[2].store(red.start, at: row)
         }
-        return Picture(luma: planes[0], chroma: [planes[1], planes[2]])
+        return DecodedImage(luma: planes[0], chroma: [planes[1], planes[2]])
     }
 
     private func convert(

@@ -45,12 +45,12 @@ enum ToneCurve: Sendable, Hashable {
     case parametric(gamma: Double, a: Double, b: Double, c: Double, d: Double, e: Double, f: Double)
 
     /// The maximum number of table entries that are read; profiles have at most 1,024 or 4,096.
-    private static let mostEntries = 65_536
+    private static let maxEntries = 65_536
 
     init?(_ reader: ICCReader, at offset: Int) {
         switch reader.long(offset) {
         case ICCReader.code("curv"):
-            guard let count = reader.long(offset + 8), count <= Self.mostEntries else { return nil }
+            guard let count = reader.long(offset + 8), count <= Self.maxEntries else { return nil }
             if count == 0 {
                 self = .gamma(1)
                 return
@@ -66,7 +66,7 @@ enum ToneCurve: Sendable, Hashable {
             self = curve
         default: return nil
         }
-        guard isSensible else { return nil }
+        guard isPlausible else { return nil }
     }
 
     private static func parametric(_ reader: ICCReader, at offset: Int) -> ToneCurve? {
@@ -90,7 +90,7 @@ enum ToneCurve: Sendable, Hashable {
     }
 
     /// Whether white remains bright and black dark; otherwise, the image would become unrecognizable.
-    private var isSensible: Bool {
+    private var isPlausible: Bool {
         let (black, white) = (light(of: 0), light(of: 1))
         return black.isFinite && white.isFinite && black < 0.25 && white > 0.75
     }

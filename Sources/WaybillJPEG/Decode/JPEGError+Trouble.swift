@@ -25,7 +25,7 @@ extension JPEGError {
 
     /// Creates an error from libjpeg's warnings of damage: libjpeg fills in gray and continues; this module fails.
     init?(damageIn trouble: wb_jpeg_trouble) {
-        if trouble.is_cut_short != 0 {
+        if trouble.is_truncated != 0 {
             self.init(.truncated, "The file ends before the picture does; it was not copied or sent whole.")
         } else if trouble.damage_warnings != 0 {
             self.init(.corrupt, "The picture data is damaged: \(trouble.text) (\(trouble.code)).")

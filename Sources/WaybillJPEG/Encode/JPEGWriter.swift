@@ -16,7 +16,7 @@ enum ScanScript: CaseIterable {
 
 /// Writes files: progressive, with optimized Huffman tables, without metadata.
 enum JPEGWriter {
-    static func write(_ image: LevelImage, _ source: FrequencyImage, script: ScanScript, flag: StopFlag)
+    static func write(_ image: QuantisedImage, _ source: CoefficientImage, script: ScanScript, flag: StopFlag)
         throws(JPEGError)
         -> [UInt8]
     {

@@ -31,7 +31,7 @@ import CWaybillJPEG
 
     /// Begins a file; `componentCount` is 1 for gray, or 3 for Y, Cb, Cr with chroma of half the width and height.
     init(
-        _ size: PictureSize, componentCount: Int, factor: Double, quantiser: Quantiser, limit: Int, flag: StopFlag
+        _ size: PixelSize, componentCount: Int, factor: Double, quantiser: Quantiser, limit: Int, flag: StopFlag
     ) throws(JPEGError) {
         table = QuantiserTable(factor: factor)
         self.quantiser = quantiser

@@ -11,7 +11,7 @@ struct SymbolCounts {
     private var classes = 0
 
     /// Counts an image as it would be quantized; for a rough estimate, only every `n`-th pair of block rows.
-    init(_ image: FrequencyImage, _ table: QuantiserTable, rounding: Float, everyPair n: Int = 1) {
+    init(_ image: CoefficientImage, _ table: QuantiserTable, rounding: Float, everyPair n: Int = 1) {
         classes = image.components.count > 1 ? 2 : 1
         for component in image.components {
             var last: Int32 = 0
@@ -43,7 +43,7 @@ struct SymbolCounts {
     var leastBytes: Double { Double(extraBits) / 8 }
 
     /// Counts the symbols of existing levels.
-    init(_ image: FrequencyImage, levels: [Samples<Int16>]) {
+    init(_ image: CoefficientImage, levels: [Samples<Int16>]) {
         classes = image.components.count > 1 ? 2 : 1
         for (component, levels) in zip(image.components, levels) {
             var last: Int32 = 0

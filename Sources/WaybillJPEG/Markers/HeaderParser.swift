@@ -9,7 +9,7 @@ struct HeaderParser {
     private var adobeTransform: Int?
     private var isJFIF = false
 
-    private static let mostSegments = 1_000
+    private static let maxSegments = 1_000
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
@@ -56,7 +56,7 @@ struct HeaderParser {
             throw JPEGError(.corrupt, "A segment gives its length as \(length); the header is damaged.")
         }
         let end = start + length
-        guard end <= bytes.count else { throw Self.cutShort }
+        guard end <= bytes.count else { throw Self.truncatedHeader }
         let body = bytes[position..<end]
         switch marker {
         case 0xC4, 0xC8, 0xCC: break
@@ -100,8 +100,8 @@ struct HeaderParser {
     }
 
     private mutating func note(_ marker: UInt8, _ body: ArraySlice<UInt8>) throws(JPEGError) {
-        guard segments.count < Self.mostSegments else {
-            throw JPEGError(.corrupt, "The header has more than \(Self.mostSegments) application segments.")
+        guard segments.count < Self.maxSegments else {
+            throw JPEGError(.corrupt, "The header has more than \(Self.maxSegments) application segments.")
         }
         let name = SegmentName.of(marker, body)
         segments.append(.init(marker: marker, name: name, byteCount: body.count + 4))
@@ -119,7 +119,7 @@ struct HeaderParser {
         let start = position
         let length = try word()
         guard length >= 6 else { throw JPEGError(.corrupt, "The scan header is too short.") }
-        guard start + length <= bytes.count else { throw Self.cutShort }
+        guard start + length <= bytes.count else { throw Self.truncatedHeader }
         header.scanOffset = start + length
         header.segments = segments
         header.orientation = orientation ?? 1
@@ -136,7 +136,7 @@ struct HeaderParser {
     }
 
     private mutating func byte() throws(JPEGError) -> UInt8 {
-        guard position < bytes.count else { throw Self.cutShort }
+        guard position < bytes.count else { throw Self.truncatedHeader }
         defer { position += 1 }
         return bytes[position]
     }
@@ -146,7 +146,7 @@ struct HeaderParser {
         return Int(high) << 8 | Int(try byte())
     }
 
-    private static let cutShort = JPEGError(
+    private static let truncatedHeader = JPEGError(
         .truncated, "The file ends inside its header; it was not copied or sent whole.")
 
     /// Returns a note on the actual format if it is easy to recognize.

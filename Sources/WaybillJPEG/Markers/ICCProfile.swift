@@ -11,7 +11,7 @@ struct ICCProfile: Sendable, Hashable {
     var isSRGB: Bool { matrix?.isSRGB ?? name.lowercased().contains("srgb") }
 
     /// The maximum size that is read; profiles of cameras and displays have 500 to 4,000 bytes.
-    static let mostBytes = 1 << 20
+    static let maxProfileBytes = 1 << 20
 
     init(_ profile: ArraySlice<UInt8>) {
         let reader = ICCReader(profile)
@@ -26,7 +26,7 @@ struct ICCProfile: Sendable, Hashable {
         guard let first = segments.first, first.count >= 2 else { return nil }
         let count = Int(first[first.startIndex + 1])
         if count == 1, segments.count == 1 { return first.dropFirst(2) }
-        guard count == segments.count, segments.reduce(0, { $0 + $1.count }) <= mostBytes else { return nil }
+        guard count == segments.count, segments.reduce(0, { $0 + $1.count }) <= maxProfileBytes else { return nil }
         var pieces = [ArraySlice<UInt8>?](repeating: nil, count: count)
         for segment in segments {
             guard segment.count >= 2, Int(segment[segment.startIndex + 1]) == count else { return nil }

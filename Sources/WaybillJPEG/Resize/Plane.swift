@@ -68,7 +68,7 @@ struct Plane {
 }
 
 /// A decoded upright image: luma and, unless it is gray, two chroma planes of half its width and height.
-struct Picture {
+struct DecodedImage {
     let luma: Plane
     var chroma: [Plane]
 

@@ -32,16 +32,16 @@ struct CurveMeasurement {
         return .bytes(try PhotoFile.read(path, upTo: JPEGBounds.inputBytes))
     }
 
-    private func judge(of input: JPEGInput) throws(JPEGError) -> SimilarityJudge {
+    private func judge(of input: JPEGInput) throws(JPEGError) -> SimilarityMetric {
         let source = try Recompression(input: input, options: options, flag: flag).source()
-        let largest = source.upright.capped(atSide: SimilarityJudge.finestSide)
-        let loader = PictureLoader(source: source, isLinear: options.isDocument, flag: flag)
-        return SimilarityJudge(try loader.load(largest, eighths: 8), isFine: true, sizeBias: 0)
+        let largest = source.upright.capped(atSide: SimilarityMetric.finestSide)
+        let loader = ImageLoader(source: source, isLinear: options.isDocument, flag: flag)
+        return SimilarityMetric(try loader.load(largest, eighths: 8), isFine: true, sizeBias: 0)
     }
 
-    private func level(of bytes: [UInt8], _ judge: SimilarityJudge) throws(JPEGError) -> SimilarityJudge.Level {
-        let source = PictureSource(file: bytes, try JPEGHeader(parsing: bytes))
-        let loader = PictureLoader(source: source, isLinear: false, flag: flag)
+    private func level(of bytes: [UInt8], _ judge: SimilarityMetric) throws(JPEGError) -> SimilarityMetric.Level {
+        let source = ImageSource(file: bytes, try JPEGHeader(parsing: bytes))
+        let loader = ImageLoader(source: source, isLinear: false, flag: flag)
         return judge.level(of: try loader.load(source.upright, eighths: 8))
     }
 }

@@ -2,7 +2,7 @@
 struct Encoding {
     typealias Outcome = Recompression.Outcome
 
-    let source: PictureSource
+    let source: ImageSource
     let options: JPEGOptions
     let flag: StopFlag
     /// Larger images are encoded while they are decoded, with a single scan script, to save memory.
@@ -50,19 +50,19 @@ struct Encoding {
     }
 
     /// Encodes the image at a quality; returns `nil` if the result exceeds the limit.
-    private func encode(_ size: PictureSize, quality: Int, limit: Int) throws(JPEGError) -> Outcome? {
+    private func encode(_ size: PixelSize, quality: Int, limit: Int) throws(JPEGError) -> Outcome? {
         let rules = SearchRules(limit: limit, options: options)
         let factor = QuantiserTable.factor(quality: quality)
         if size.pixels > streamedPixels {
             return try stream(size, factor: factor, rules).map { Outcome(bytes: $0, size: size, factor: factor) }
         }
         let picture = try load(size, eighths: 8)
-        let image = try FrequencyImage(
+        let image = try CoefficientImage(
             picture, width: size.width, height: size.height, isLinear: options.isDocument, flag: flag)
         // Skip the trellis and the writing if the estimate exceeds the limit by far.
         let counts = SymbolCounts(image, QuantiserTable(factor: factor), rounding: rules.quantiser.rounding)
         guard counts.bytes() * 0.6 < Double(limit) else { return nil }
-        let levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
+        let levels = try QuantisedImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
         var smallest: [UInt8]?
         for script in rules.scripts {
             let bytes = try JPEGWriter.write(levels, image, script: script, flag: flag)
@@ -72,7 +72,7 @@ struct Encoding {
         return Outcome(bytes: smallest, size: size, factor: factor)
     }
 
-    private func stream(_ size: PictureSize, factor: Double, _ rules: SearchRules) throws(JPEGError) -> [UInt8]? {
+    private func stream(_ size: PixelSize, factor: Double, _ rules: SearchRules) throws(JPEGError) -> [UInt8]? {
         var encoder: StreamedEncoder?
         var lines: [BlockRow] = []
         func begin(_ shapes: [(width: Int, height: Int)]) throws(JPEGError) {
@@ -85,7 +85,7 @@ struct Encoding {
             encoder = made
         }
         if source.orientation == 1, source.conversion == nil {
-            let loader = PictureLoader(source: source, isLinear: options.isDocument, flag: flag)
+            let loader = ImageLoader(source: source, isLinear: options.isDocument, flag: flag)
             try unsafe loader.stream(size, eighths: 8) { resamplers throws(JPEGError) in
                 try begin(resamplers.map { ($0.outputWidth, $0.outputHeight) })
             } emit: { plane, row, number in
@@ -108,7 +108,7 @@ struct Encoding {
         return try encoder?.finish()
     }
 
-    private func search(_ largest: PictureSize) throws(JPEGError) -> Outcome {
+    private func search(_ largest: PixelSize) throws(JPEGError) -> Outcome {
         do {
             // An image that already fits never grows.
             return try search(largest, within: min(options.limit, source.byteCount))
@@ -118,7 +118,7 @@ struct Encoding {
         }
     }
 
-    private func search(_ largest: PictureSize, within limit: Int) throws(JPEGError) -> Outcome {
+    private func search(_ largest: PixelSize, within limit: Int) throws(JPEGError) -> Outcome {
         let rules = SearchRules(limit: limit, options: options, largest: largest)
         let eighths = decodingEighths(rules)
         var kept =
@@ -142,7 +142,7 @@ struct Encoding {
         return pixels > 16.5e6 && pixels / 4 >= rules.intermediatePixels ? 4 : 8
     }
 
-    private func load(_ size: PictureSize, eighths: Int) throws(JPEGError) -> Picture {
-        try PictureLoader(source: source, isLinear: options.isDocument, flag: flag).load(size, eighths: eighths)
+    private func load(_ size: PixelSize, eighths: Int) throws(JPEGError) -> DecodedImage {
+        try ImageLoader(source: source, isLinear: options.isDocument, flag: flag).load(size, eighths: eighths)
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 /// A written file.
 struct Encoded {
     let bytes: [UInt8]
-    let size: PictureSize
+    let size: PixelSize
     let factor: Double
 }
 
@@ -40,11 +40,11 @@ struct FillSearch {
     /// - Returns: The largest file that fits, or `nil` if none does.
     /// - Throws: ``JPEGError`` if cancelled.
     mutating func run() throws(JPEGError) -> Encoded? {
-        for attempt in 0..<rules.mostWrites + Self.extraWrites {
+        for attempt in 0..<rules.maxWrites + Self.extraWrites {
             let count = try write(isFirst: attempt == 0)
             let isFitting = count <= rules.limit
             if isFitting, Double(count) >= rules.goodFill * Double(rules.limit) { break }
-            if attempt >= rules.mostWrites - 1, isFair { break }
+            if attempt >= rules.maxWrites - 1, isAcceptable { break }
             // A finer factor is not allowed, so the limit remains partly unused.
             if isFitting, factor <= rules.factors.lowerBound { break }
             if !isFitting, factor >= rules.factors.upperBound { break }
@@ -58,14 +58,14 @@ struct FillSearch {
     private static let extraWrites = 4
 
     /// Whether the best file is acceptable after the usual number of writes.
-    private var isFair: Bool { Double(best?.bytes.count ?? 0) >= 0.985 * Double(rules.limit) }
+    private var isAcceptable: Bool { Double(best?.bytes.count ?? 0) >= 0.985 * Double(rules.limit) }
 
     private mutating func write(isFirst: Bool) throws(JPEGError) -> Int {
         let quantiser = Quantiser(usesTrellis: rules.usesTrellis, fidelity: fidelity)
         let levels =
             isFirst
             ? prepared.levels
-            : try LevelImage(
+            : try QuantisedImage(
                 prepared.image, factor: factor, quantiser: quantiser, flag: flag, replacing: prepared.levels)
         var written: [UInt8] = []
         // The script that yields the smallest file once does so for similar factors, too.
@@ -77,7 +77,7 @@ struct FillSearch {
         }
         smallest = min(smallest, written.count)
         if written.count <= rules.limit, written.count > best?.bytes.count ?? 0 {
-            let size = PictureSize(width: levels.width, height: levels.height)
+            let size = PixelSize(width: levels.width, height: levels.height)
             best = Encoded(bytes: written, size: size, factor: factor)
         }
         return written.count

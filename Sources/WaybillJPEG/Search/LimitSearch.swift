@@ -4,32 +4,32 @@ import WaybillCore
 /// Finds the best image within a number of bytes: first the size in pixels, then the quantizer, then the last bytes.
 struct LimitSearch {
     private let rules: SearchRules
-    private let largest: PictureSize
+    private let largest: PixelSize
     private let isLinear: Bool
     private let flag: StopFlag
-    private let loadPicture: () throws(JPEGError) -> Picture
+    private let loadImage: () throws(JPEGError) -> DecodedImage
 
-    /// Creates a search for upright sizes up to `largest`. `loadPicture` decodes at that size or an intermediate one.
+    /// Creates a search for upright sizes up to `largest`. `loadImage` decodes at that size or an intermediate one.
     init(
-        rules: SearchRules, largest: PictureSize, isLinear: Bool, flag: StopFlag,
-        loadPicture: @escaping () throws(JPEGError) -> Picture
+        rules: SearchRules, largest: PixelSize, isLinear: Bool, flag: StopFlag,
+        loadImage: @escaping () throws(JPEGError) -> DecodedImage
     ) {
         self.rules = rules
         self.largest = largest
         self.isLinear = isLinear
         self.flag = flag
-        self.loadPicture = loadPicture
+        self.loadImage = loadImage
     }
 
     func run() throws(JPEGError) -> Encoded {
         var prepared = try choose()
         while true {
-            let size = PictureSize(width: prepared.image.width, height: prepared.image.height)
+            let size = PixelSize(width: prepared.image.width, height: prepared.image.height)
             let isSmallest = size.longSide <= min(rules.leastSide, largest.longSide)
             // Skip writing a size that exceeds the limit by far even with the coarsest factor.
-            let isHopeless = prepared.predictedBytes > 1.3 * Double(rules.limit)
+            let isPermanentFailure = prepared.predictedBytes > 1.3 * Double(rules.limit)
             var smallest = Int(prepared.predictedBytes)
-            if !isHopeless || isSmallest {
+            if !isPermanentFailure || isSmallest {
                 var fill = FillSearch(prepared, rules: rules, flag: flag)
                 if let encoded = try fill.run() { return encoded }
                 smallest = fill.smallest
@@ -43,7 +43,7 @@ struct LimitSearch {
             let share = max(0.2, min(0.8, 0.9 * Double(rules.limit) / Double(smallest)))
             let least = Double(rules.leastSide) / Double(size.longSide)
             let next = size.shrunk(toPixels: size.pixels * max(share, least * least))
-            prepared = try prepare(loadPicture(), next, factor: 4, ratio: rules.startRatio)
+            prepared = try prepare(loadImage(), next, factor: 4, ratio: rules.startRatio)
         }
     }
 
@@ -53,13 +53,13 @@ struct LimitSearch {
 
     /// Tries several sizes and returns the most faithful one, ready to be written. Releases the decoded image.
     private func choose() throws(JPEGError) -> Prepared {
-        let picture = try loadPicture()
+        let picture = try loadImage()
         let (pixels, factor) = try trial(picture)
         let sizes = candidates(around: pixels)
         var start = (factor: factor, ratio: rules.startRatio)
         guard sizes.count > 1 else { return try prepare(picture, sizes[0], factor: factor, ratio: start.ratio) }
-        let judge = SimilarityJudge(picture, rules: rules)
-        var winner: (size: PictureSize, factor: Double, ratio: Double, distance: Double)?
+        let judge = SimilarityMetric(picture, rules: rules)
+        var winner: (size: PixelSize, factor: Double, ratio: Double, distance: Double)?
         for (index, size) in sizes.enumerated() {
             let prepared = try prepare(picture, size, factor: start.factor, ratio: start.ratio)
             start = (prepared.factor, prepared.ratio)
@@ -74,20 +74,20 @@ struct LimitSearch {
     }
 
     private func prepare(
-        _ picture: Picture, _ size: PictureSize, factor: Double, ratio: Double
+        _ picture: DecodedImage, _ size: PixelSize, factor: Double, ratio: Double
     ) throws(JPEGError) -> Prepared {
-        let image = try FrequencyImage(
+        let image = try CoefficientImage(
             picture, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
         return try Prepared(image, rules: rules, startFactor: factor, startRatio: ratio, flag: flag)
     }
 
     /// Returns the number of pixels at which the limit requires about the ideal factor.
-    private func trial(_ picture: Picture) throws(JPEGError) -> (pixels: Double, factor: Double) {
+    private func trial(_ picture: DecodedImage) throws(JPEGError) -> (pixels: Double, factor: Double) {
         var pixels = min(rules.trialPixels, largest.pixels)
         var factor = rules.idealFactor
         for _ in 0..<3 {
             let size = largest.shrunk(toPixels: pixels)
-            let image = try FrequencyImage(
+            let image = try CoefficientImage(
                 picture, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
             let everyPair = image.components[0].blocksDown >= 32 ? 2 : 1
             let share = everyPair == 1 ? 1 : 0.5
@@ -109,13 +109,13 @@ struct LimitSearch {
         return (pixels, factor)
     }
 
-    private func candidates(around pixels: Double) -> [PictureSize] {
+    private func candidates(around pixels: Double) -> [PixelSize] {
         let isSmall = largest.pixels <= rules.nativePixels
         var wanted = [pixels]
         if rules.triesSizes || isSmall { wanted = [pixels / 1.5, pixels, pixels * 1.5] }
         wanted = wanted.map { max(rules.floorPixels, min(rules.capPixels, $0)) }
         if isSmall { wanted.append(largest.pixels) }
-        var kept: [PictureSize] = []
+        var kept: [PixelSize] = []
         for value in wanted.sorted() {
             // Use the full size instead of a size that is almost as large.
             let size = value > 0.85 * largest.pixels ? largest : largest.shrunk(toPixels: value)

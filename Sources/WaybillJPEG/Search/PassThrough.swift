@@ -1,7 +1,7 @@
 /// Keeps the coefficients of an image that fits: the file is rewritten smaller, upright and without metadata, and no
 /// pixel changes.
 struct PassThrough {
-    let source: PictureSource
+    let source: ImageSource
     let input: [UInt8]
     let header: JPEGHeader
     let mode: JPEGOptions.Mode

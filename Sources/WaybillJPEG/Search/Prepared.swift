@@ -2,8 +2,8 @@ import Glibc
 
 /// One size of the image with the quantizer that should just fit the limit, before a file is written.
 struct Prepared {
-    let image: FrequencyImage
-    let levels: LevelImage
+    let image: CoefficientImage
+    let levels: QuantisedImage
     /// The expected size of the file, within a few percent.
     let predictedBytes: Double
     /// d ln bytes / d ln factor.
@@ -14,7 +14,7 @@ struct Prepared {
     var factor: Double { levels.table.factor }
 
     init(
-        _ image: FrequencyImage, rules: SearchRules, startFactor: Double, startRatio: Double, flag: StopFlag
+        _ image: CoefficientImage, rules: SearchRules, startFactor: Double, startRatio: Double, flag: StopFlag
     ) throws(JPEGError) {
         let aim = 0.997 * Double(rules.limit)
         let rounding = rules.quantiser.rounding
@@ -22,7 +22,7 @@ struct Prepared {
             target: aim / startRatio, from: startFactor, within: rules.factors, tolerance: 0.01
         ) { SymbolCounts(image, QuantiserTable(factor: $0), rounding: rounding).bytes() }
         var factor = solution.factor
-        var levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
+        var levels = try QuantisedImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
         // The last slope of the secant may come from two points so close that a single table entry determines it.
         var slope = Self.slope(image, around: factor, rounding: rounding)
         for _ in 0..<3 {
@@ -30,7 +30,7 @@ struct Prepared {
             let next = rules.clamped(factor * exp(log(aim / predicted) / slope))
             guard abs(predicted / aim - 1) > 0.02, abs(next / factor - 1) > 1e-3 else { break }
             factor = next
-            levels = try LevelImage(
+            levels = try QuantisedImage(
                 image, factor: factor, quantiser: rules.quantiser, flag: flag, replacing: levels)
             slope = Self.slope(image, around: factor, rounding: rounding)
         }
@@ -41,7 +41,7 @@ struct Prepared {
         ratio = predictedBytes / levels.plainEstimate
     }
 
-    private static func slope(_ image: FrequencyImage, around factor: Double, rounding: Float) -> Double {
+    private static func slope(_ image: CoefficientImage, around factor: Double, rounding: Float) -> Double {
         let everyPair = image.components[0].blocksDown >= 32 ? 2 : 1
         let (finer, coarser) = (QuantiserTable(factor: factor / 1.05), QuantiserTable(factor: factor * 1.05))
         guard finer.natural != coarser.natural else { return -0.7 }

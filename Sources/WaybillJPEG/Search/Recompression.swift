@@ -8,7 +8,7 @@ struct Recompression {
 
     struct Outcome {
         var bytes: [UInt8]
-        var size: PictureSize
+        var size: PixelSize
         var factor: Double?
         /// The error because of which the original is passed on with only its metadata removed.
         var failure: JPEGError.Code?
@@ -24,22 +24,22 @@ struct Recompression {
             return try run(file: PhotoFile.read(path, upTo: JPEGBounds.inputBytes), since: start)
         case .pixels(let pixels):
             try pixels.check()
-            let source = PictureSource(pixels)
+            let source = ImageSource(pixels)
             let outcome = try Encoding(source: source, options: options, flag: flag).make()
             return result(source, outcome, since: start)
         }
     }
 
     /// Returns the input, validated and ready to be decoded.
-    func source() throws(JPEGError) -> PictureSource {
+    func source() throws(JPEGError) -> ImageSource {
         switch input {
-        case .bytes(let bytes): return PictureSource(file: bytes, try Self.header(of: bytes))
+        case .bytes(let bytes): return ImageSource(file: bytes, try Self.header(of: bytes))
         case .file(let path):
             let bytes = try PhotoFile.read(path, upTo: JPEGBounds.inputBytes)
-            return PictureSource(file: bytes, try Self.header(of: bytes))
+            return ImageSource(file: bytes, try Self.header(of: bytes))
         case .pixels(let pixels):
             try pixels.check()
-            return PictureSource(pixels)
+            return ImageSource(pixels)
         }
     }
 
@@ -55,7 +55,7 @@ struct Recompression {
                 .tooManyBytes, "The file has \(bytes.count) bytes; at most \(JPEGBounds.inputBytes) are read.")
         }
         let header = try JPEGHeader(parsing: bytes)
-        let source = PictureSource(file: bytes, header)
+        let source = ImageSource(file: bytes, header)
         do {
             try JPEGBounds.check(header)
             let outcome = try Encoding(source: source, options: options, flag: flag).make()
@@ -71,14 +71,14 @@ struct Recompression {
         guard options.onFailure == .sendOriginal, error.code != .cancelled, error.code != .outOfMemory else {
             return nil
         }
-        let size = PictureSize(width: header.width, height: header.height).turned(header.orientation)
+        let size = PixelSize(width: header.width, height: header.height).turned(header.orientation)
         guard size.pixels > 0, options.largest(of: size) == size, let kept = MetadataStripper.strip(bytes, header),
             kept.count <= options.limit
         else { return nil }
         return Outcome(bytes: kept, size: size, factor: nil, failure: error.code)
     }
 
-    private func result(_ source: PictureSource, _ outcome: Outcome, since start: Duration) -> JPEGResult {
+    private func result(_ source: ImageSource, _ outcome: Outcome, since start: Duration) -> JPEGResult {
         let size = source.upright
         var report = JPEGReport(
             originalBytes: source.byteCount, bytes: outcome.bytes.count, originalWidth: size.width,
@@ -111,5 +111,5 @@ extension JPEGOptions {
     var limit: Int { Int(clamping: maxBytes?.bytes ?? .max) }
 
     /// Returns the largest allowed output size for an image.
-    func largest(of size: PictureSize) -> PictureSize { size.capped(atSide: maxSide).capped(atPixels: maxPixels) }
+    func largest(of size: PixelSize) -> PixelSize { size.capped(atSide: maxSide).capped(atPixels: maxPixels) }
 }

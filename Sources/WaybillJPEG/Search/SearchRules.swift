@@ -32,10 +32,10 @@ struct SearchRules {
     /// The portion of the limit that is sufficient, and the portion that is aimed at.
     let goodFill: Double
     let aimedFill: Double
-    let mostWrites: Int
+    let maxWrites: Int
 
     /// Creates the rules for upright sizes up to `largest`.
-    init(limit: Int, options: JPEGOptions, largest: PictureSize? = nil) {
+    init(limit: Int, options: JPEGOptions, largest: PixelSize? = nil) {
         self.limit = limit
         leastSide = max(Self.usualLeastSide, options.minSide ?? 0)
         let leastPixels = options.minSide.flatMap { largest?.pixels(atLongSide: $0) } ?? 0
@@ -59,7 +59,7 @@ struct SearchRules {
         scripts = isBest ? [.split, .plain, .wide, .library] : [.split]
         goodFill = isBest ? 0.997 : isDraft ? 0.985 : 0.992
         aimedFill = isBest ? 0.9985 : isDraft ? 0.9925 : 0.996
-        mostWrites = isBest ? 7 : isDraft ? 4 : 5
+        maxWrites = isBest ? 7 : isDraft ? 4 : 5
     }
 
     /// An image is not scaled down below this to fit, because its content would not be recognizable.

@@ -5,14 +5,14 @@ import WaybillCore
 enum PhotoFile {
     /// Throws if the path exists, so that no work is done in vain.
     static func check(_ path: String, replaces: Bool) throws(JPEGError) {
-        if !replaces, NewFile.exists(path) { throw exists(path) }
+        if !replaces, AtomicFile.exists(path) { throw exists(path) }
     }
 
     /// Writes a file that appears complete or not at all, readable only by its owner.
     static func write(_ bytes: [UInt8], to path: String, replaces: Bool) throws(JPEGError) {
         try check(path, replaces: replaces)
         do throws(SystemError) {
-            let file = try NewFile.make(for: path)
+            let file = try AtomicFile.make(for: path)
             try file.append(bytes)
             try file.synchronize()
             if replaces { try file.replace(path) } else { try file.link(to: path) }

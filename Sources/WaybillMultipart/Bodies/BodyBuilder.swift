@@ -52,6 +52,6 @@ struct BodyBuilder {
     }
 
     private func checkLength() throws(BodyError) {
-        if list.isTooLong { throw FormLimits.beyondNumbers }
+        if list.isTooLong { throw FormLimits.lengthOverflow }
     }
 }

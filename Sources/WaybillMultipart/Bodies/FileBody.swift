@@ -40,7 +40,9 @@ public struct FileBody: UploadBody {
 
     /// Creates a body without waiting. Returns `nil` if ``init(path:contentType:)`` would wait or throw.
     package init?(atOnce path: String, contentType: String? = nil) {
-        guard Self.isAllowed(contentType), let source = SourceFile(inspectingAtOnce: path, at: nil) else { return nil }
+        guard Self.isAllowed(contentType), let source = SourceFile(inspectingSynchronously: path, at: nil) else {
+            return nil
+        }
         self.init(source, contentType)
     }
 

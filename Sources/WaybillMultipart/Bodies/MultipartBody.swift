@@ -76,8 +76,8 @@ public struct MultipartBody: UploadBody {
     /// - Throws: ``BodyError/Code/fileExists`` if the path exists, even as a symbolic link.
     public func write(to path: String) async throws(BodyError) {
         let file = try await Self.onDisk(path) { () throws(SystemError) in
-            guard !NewFile.exists(path) else { throw SystemError(EEXIST) }
-            return try NewFile.make(for: path)
+            guard !AtomicFile.exists(path) else { throw SystemError(EEXIST) }
+            return try AtomicFile.make(for: path)
         }
         for try await chunk in chunks {
             try await Self.onDisk(path) { () throws(SystemError) in try file.append(chunk) }

@@ -72,7 +72,7 @@ final class SegmentReader: FileSendingReader {
     }
 
     func send(upTo most: Int, into socket: Int32) -> Int? {
-        guard failure == nil, !isAsking, pooled.isEmpty, disk.mayAvoidPool, canReadNow, canSendNow,
+        guard failure == nil, !isAsking, pooled.isEmpty, disk.allowsNonblocking, canReadNow, canSendNow,
             let descriptor, index < list.segments.count, case .file(let slice) = list.segments[index],
             offset < slice.count
         else { return nil }
@@ -158,7 +158,7 @@ final class SegmentReader: FileSendingReader {
                 nextSegment()
                 return .on
             }
-            guard disk.mayAvoidPool, canReadNow else { return ask(.check(descriptor, source)) }
+            guard disk.allowsNonblocking, canReadNow else { return ask(.check(descriptor, source)) }
             try disk.check(descriptor, source)
             nextSegment()
             return .on
@@ -168,7 +168,7 @@ final class SegmentReader: FileSendingReader {
             copyPooled(to: &output)
             return .on
         }
-        if disk.mayAvoidPool, canReadNow, try readNow(descriptor, slice, into: &output) { return .on }
+        if disk.allowsNonblocking, canReadNow, try readNow(descriptor, slice, into: &output) { return .on }
         let start = slice.range.lowerBound + offset
         let count = Int(min(slice.count - offset, Int64(DiskJob.largestRead)))
         return ask(.read(descriptor, source, offset: start, count: count, end: slice.range.upperBound))

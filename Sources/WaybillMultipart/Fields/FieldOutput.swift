@@ -7,7 +7,7 @@ final class FieldOutput {
     static let deepest = 64
     // The maximum number of containers per encoder. Types with superclasses request a few; a type that passes its
     // encoder to itself would request them indefinitely.
-    static let mostContainers = 256
+    static let maxContainers = 256
 
     private(set) var parts: [MultipartPart] = []
     /// The settings for names and values.
@@ -104,21 +104,23 @@ final class FieldOutput {
         switch settings.dates {
         case .secondsSince1970:
             let seconds = date.timeIntervalSince1970
-            guard seconds.isFinite else { throw Self.noMoment(date, path) }
+            guard seconds.isFinite else { throw Self.unrepresentableDate(date, path) }
             return Int64(exactly: seconds).map(String.init) ?? String(seconds)
         case .millisecondsSince1970:
             guard let count = Int64(exactly: (date.timeIntervalSince1970 * 1_000).rounded()) else {
-                throw Self.noMoment(date, path)
+                throw Self.unrepresentableDate(date, path)
             }
             return String(count)
         case .custom(let write): return write(date)
         case .iso8601, .deferredToDate:
-            guard Self.yearsOfFourDigits.contains(date.timeIntervalSince1970) else { throw Self.noMoment(date, path) }
+            guard Self.yearsOfFourDigits.contains(date.timeIntervalSince1970) else {
+                throw Self.unrepresentableDate(date, path)
+            }
             return date.formatted(.iso8601)
         }
     }
 
-    private static func noMoment(_ date: Date, _ path: [any CodingKey]) -> BodyError {
+    private static func unrepresentableDate(_ date: Date, _ path: [any CodingKey]) -> BodyError {
         BodyError(
             .encodingFailed,
             "\(description(of: path)) is a date \(date.timeIntervalSince1970) seconds after 1970, which can't be written "

@@ -52,7 +52,7 @@ enum ByteSearch {
             unsafe delimiter.withUnsafeBufferPointer { wanted in
                 guard count > 0, let first = buffer.baseAddress, let delimiter = wanted.baseAddress else { return -1 }
                 return unsafe isPlain
-                    ? wb_find_delimiter_plainly(first + start, count, delimiter, wanted.count, padding)
+                    ? wb_find_delimiter_scalar(first + start, count, delimiter, wanted.count, padding)
                     : wb_find_delimiter(first + start, count, delimiter, wanted.count, padding)
             }
         }

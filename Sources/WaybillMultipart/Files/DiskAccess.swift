@@ -10,7 +10,7 @@ package struct DiskAccess: Sendable {
     }
 
     /// If `false`, all operations run on the pool, as on file systems that cannot report whether they would wait.
-    package var mayAvoidPool = true
+    package var allowsNonblocking = true
     /// Called before each step; a non-`nil` result makes the step fail with that `errno`. For tests.
     package var fault: (@Sendable (Step) -> Int32?)?
 
@@ -21,7 +21,7 @@ package struct DiskAccess: Sendable {
     /// Opens the file if every path component is in the dentry cache (`RESOLVE_CACHED`).
     func openNow(_ source: SourceFile) throws(BodyError) -> FileDescriptor? {
         if let held = source.held { return held }
-        guard mayAvoidPool else { return nil }
+        guard allowsNonblocking else { return nil }
         let raw = unsafe SystemPath.with(source.path) { unsafe wb_open_cached($0, O_RDONLY | O_NONBLOCK | O_NOCTTY) }
         guard raw >= 0 else { return nil }
         return try accept(FileDescriptor(owning: raw), source)
@@ -43,7 +43,7 @@ package struct DiskAccess: Sendable {
 
     /// Checks that the path still refers to the unchanged file. Returns `false` if the check would have to wait.
     func verifyNow(_ source: SourceFile) throws(BodyError) -> Bool {
-        guard mayAvoidPool else { return false }
+        guard allowsNonblocking else { return false }
         var status = stat()
         guard unsafe SystemPath.with(source.path, { unsafe wb_stat_cached($0, &status) }) == 0 else { return false }
         try injectFault(.verify, source)

@@ -49,9 +49,10 @@ package struct SourceFile: Sendable {
 
     /// Inspects a file without waiting. Returns `nil` if it would have to wait, or if the file is invalid;
     /// ``init(inspecting:at:)`` throws the error then.
-    init?(inspectingAtOnce path: String, at place: PartPlace?) {
+    init?(inspectingSynchronously path: String, at place: PartPlace?) {
         var status = stat()
-        guard !path.utf8.contains(0), unsafe SystemPath.with(path, { unsafe wb_look_cached($0, &status) }) == 0,
+        guard !path.utf8.contains(0),
+            unsafe SystemPath.with(path, { unsafe wb_stat_readable_cached($0, &status) }) == 0,
             status.st_mode & S_IFMT == S_IFREG, status.st_size > 0
         else { return nil }
         self.path = path

@@ -27,7 +27,7 @@ struct CurlArguments {
             remarks.append("\(place) has a type and a name that follow its bytes; curl takes those of the path")
         }
         var part = part
-        part.contentType = part.contentType ?? part.toldType(form.contentTypes)
+        part.contentType = part.contentType ?? part.typeFromName(form.contentTypes)
         let isPlain = part.fileName == nil && part.contentType == nil && part.headers.isEmpty
         switch part.content {
         case .text(let text) where isPlain:

@@ -36,7 +36,7 @@ extension MultipartForm {
         var block: [UInt8] = []
         for (index, part) in parts.enumerated() {
             block.removeAll(keepingCapacity: true)
-            let type = part.contentType ?? part.toldType(contentTypes)
+            let type = part.contentType ?? part.typeFromName(contentTypes)
             do throws(BodyError) {
                 try header.append(part, contentType: type, to: &block, at: PartPlace(index: index, name: part.name))
             } catch {

@@ -36,7 +36,7 @@ public struct FormLimits: Sendable, Hashable {
     }
 
     /// The error for a form whose length exceeds an `Int64`.
-    static var beyondNumbers: BodyError {
+    static var lengthOverflow: BodyError {
         BodyError(
             .formTooLarge,
             "The form has more than \(Int64.max) bytes, which no length can say. Check the lengths of its streams.")

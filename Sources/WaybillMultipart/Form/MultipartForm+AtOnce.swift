@@ -8,16 +8,16 @@ extension MultipartForm {
     ///
     /// - Returns: `nil` for a form that has to wait for something, runs code of the caller, is long, or contains an
     ///   error. Call ``prepared(boundary:)`` then, which does the work or throws.
-    package func preparedAtOnce(boundary: MultipartBoundary? = nil) -> MultipartBody? {
+    package func preparedSynchronously(boundary: MultipartBoundary? = nil) -> MultipartBody? {
         guard isShort else { return nil }
-        return try? makeAtOnce(boundary)
+        return try? prepareSynchronously(boundary)
     }
 
-    private func makeAtOnce(_ boundary: MultipartBoundary?) throws(BodyError) -> MultipartBody? {
+    private func prepareSynchronously(_ boundary: MultipartBoundary?) throws(BodyError) -> MultipartBody? {
         try limits?.check(partCount: parts.count)
         var builder = BodyBuilder(boundary: boundary, compatibility: compatibility)
         for index in order.indices(of: parts) {
-            guard try builder.appendAtOnce(index, of: self) else { return nil }
+            guard try builder.appendSynchronously(index, of: self) else { return nil }
         }
         let body = try builder.finish()
         try limits?.check(totalBytes: body.segments.knownLength)
@@ -29,7 +29,7 @@ extension MultipartForm {
         guard parts.count <= 64 else { return false }
         var left = 64 << 10
         for part in parts {
-            guard let count = part.countInMemory, count <= left else { return false }
+            guard let count = part.memoryByteCount, count <= left else { return false }
             left -= count
         }
         return true
@@ -38,14 +38,16 @@ extension MultipartForm {
 
 extension BodyBuilder {
     /// Appends a part of a form if its content is available without waiting.
-    mutating func appendAtOnce(_ index: Int, of form: MultipartForm) throws(BodyError) -> Bool {
+    mutating func appendSynchronously(_ index: Int, of form: MultipartForm) throws(BodyError) -> Bool {
         let part = form.parts[index]
         let place = PartPlace(index: index, name: part.name)
-        guard form.limits?.allowedTypes == nil, !part.followsContent, let content = part.contentAtOnce(at: place) else {
+        guard form.limits?.allowedTypes == nil, !part.followsContent, let content = part.synchronousContent(at: place)
+        else {
             return false
         }
         if let count = content.count { try form.limits?.check(partBytes: count, at: place) }
-        try append(part, contentType: part.contentType ?? part.toldType(form.contentTypes), content: content, at: place)
+        try append(
+            part, contentType: part.contentType ?? part.typeFromName(form.contentTypes), content: content, at: place)
         try form.limits?.check(totalBytes: knownLength)
         return true
     }
@@ -53,7 +55,7 @@ extension BodyBuilder {
 
 extension MultipartPart {
     /// The number of its bytes that are in memory; `nil` for content that has to be produced.
-    fileprivate var countInMemory: Int? {
+    fileprivate var memoryByteCount: Int? {
         switch content {
         case .text(let text): text.utf8.count
         case .secret(let secret): secret.value.utf8.count
@@ -63,9 +65,9 @@ extension MultipartPart {
         }
     }
 
-    fileprivate func contentAtOnce(at place: PartPlace) -> ReadyContent? {
+    fileprivate func synchronousContent(at place: PartPlace) -> ReadyContent? {
         guard case .file(let path, let range) = content else { return content.ready }
-        return SourceFile(inspectingAtOnce: path, at: place).flatMap { try? FileSlice($0, range: range) }.map {
+        return SourceFile(inspectingSynchronously: path, at: place).flatMap { try? FileSlice($0, range: range) }.map {
             .file($0)
         }
     }

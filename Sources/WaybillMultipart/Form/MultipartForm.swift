@@ -89,7 +89,7 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
         var builder = BodyBuilder(boundary: boundary, compatibility: compatibility)
         for index in order.indices(of: parts, isFile: { (made[$0]?.part ?? parts[$0]).fileName != nil }) {
             guard !Task.isCancelled else { throw BodyError.taskCancelled }
-            if made[index] == nil, try builder.appendAtOnce(index, of: self) { continue }
+            if made[index] == nil, try builder.appendSynchronously(index, of: self) { continue }
             let (ready, content) =
                 if let early = made.removeValue(forKey: index) { early } else { try await resolver.resolve(index) }
             try builder.append(
@@ -104,7 +104,7 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
 
     // Validates all names and headers before any work: no image is compressed for a form whose last name is empty.
     private func checkGrammar(_ boundary: MultipartBoundary?) throws(BodyError) {
-        guard parts.contains(where: \.takesWork) else { return }
+        guard parts.contains(where: \.needsPreparation) else { return }
         let header = PartHeader(
             delimiter: PartDelimiter(boundary ?? .random(), mayOccur: boundary != nil), compatibility: compatibility)
         var block: [UInt8] = []
@@ -174,7 +174,7 @@ extension MultipartForm {
 
     private static func add(_ count: Int64, to total: inout Int64) throws(BodyError) {
         let (sum, isTooLarge) = total.addingReportingOverflow(count)
-        guard !isTooLarge else { throw FormLimits.beyondNumbers }
+        guard !isTooLarge else { throw FormLimits.lengthOverflow }
         total = sum
     }
 }

@@ -195,7 +195,7 @@ extension MultipartPart {
     package var fieldBytes: [UInt8]? { fileName == nil ? content.textBytes : nil }
 
     /// Whether the content has to be produced, read or inspected before it can be sent.
-    var takesWork: Bool {
+    var needsPreparation: Bool {
         switch content {
         case .text, .secret, .rawText, .bytes, .refused: false
         case .file, .stream, .encoding, .preparing: true

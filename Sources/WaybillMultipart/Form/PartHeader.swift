@@ -6,7 +6,7 @@ import WaybillCore
 /// most libraries implement.
 struct PartHeader {
     /// The maximum size of the header lines of a part. Parsers reject larger ones, too, many of them far smaller ones.
-    static let largestBlock = 16 * 1_024
+    static let maxHeaderBytes = 16 * 1_024
 
     let delimiter: PartDelimiter
     let compatibility: MultipartCompatibility
@@ -25,10 +25,10 @@ struct PartHeader {
             try Self.check(header, at: place)
             Self.append(header.name, header.value, to: &block)
         }
-        guard block.count - beginning <= Self.largestBlock else {
+        guard block.count - beginning <= Self.maxHeaderBytes else {
             throw BodyError(
                 .headerTooLarge,
-                "its header lines have \(block.count - beginning) bytes; \(Self.largestBlock) are allowed. "
+                "its header lines have \(block.count - beginning) bytes; \(Self.maxHeaderBytes) are allowed. "
                     + "Shorten the names.", at: place)
         }
         if delimiter.occurs(in: block.span, from: beginning) { throw Self.containsBoundary("header lines", at: place) }

@@ -48,7 +48,7 @@ struct PartResolver {
         if part.followsContent, let beginning = try await content.beginning() {
             part.follow(MagicBytes.type(of: beginning), form.contentTypes)
         }
-        if part.contentType == nil { part.contentType = part.toldType(form.contentTypes) }
+        if part.contentType == nil { part.contentType = part.typeFromName(form.contentTypes) }
         try await check(part, content, at: place)
         return (part, content)
     }
@@ -146,7 +146,7 @@ struct PartResolver {
 extension MultipartPart {
     /// The content type by file name, or else by path, or else `application/octet-stream`; `nil` for a text part
     /// without a file name, which needs no type.
-    func toldType(_ table: ContentTypeTable) -> String? {
+    func typeFromName(_ table: ContentTypeTable) -> String? {
         if let type = fileName.flatMap(table.type) { return type }
         if case .file(let path, _) = content, let type = table.type(forFile: path) { return type }
         return content.isText && fileName == nil ? nil : ContentTypeTable.unknown

@@ -2,13 +2,13 @@
 
 extension MultipartParser {
     /// Inputs shorter than this are not worth a search.
-    static let fewBytes = 8
+    static let shortInputLimit = 8
 
     /// Consumes a short input that is only content, or only the next bytes of a possible delimiter: nearly every input
     /// of a body that arrives byte by byte.
     ///
     /// - Returns: `false`, without consuming anything, if the input is anything else.
-    mutating func takeFew(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws -> Bool {
+    mutating func takeShortInput(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws -> Bool {
         guard case .content = state, Int64(input.count) <= totalLimit - totalBytes else { return false }
         if input.count == 1 { return try takeOne(input, to: &handler) }
         if matched == 0 {

@@ -5,7 +5,7 @@ import WaybillCore
 
 extension MultipartParser {
     mutating func parse(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws {
-        if input.count < Self.fewBytes, try takeFew(input, to: &handler) { return }
+        if input.count < Self.shortInputLimit, try takeShortInput(input, to: &handler) { return }
         // Bytes within the limit are parsed first, so that the error occurs at the same byte however the body is split.
         let end = Int(clamping: min(Int64(input.count), totalLimit - totalBytes))
         totalBytes += Int64(end)

@@ -26,7 +26,7 @@ extension IncomingPart {
     /// Writes the content to a new file, which belongs to the form until ``IncomingForm/keepFiles()`` is called.
     ///
     /// The file has mode 0600. It is removed with the form unless it is kept, even after an error in a later part.
-    /// Files left by a crash are removed by the next ``UploadFolder/init(path:)``. Existing files are never replaced
+    /// Files left by a crash are removed by the next ``UploadDirectory/init(path:)``. Existing files are never replaced
     /// and symbolic links never followed. The sender's file name is at most a suggestion.
     ///
     /// - Parameters:
@@ -37,7 +37,7 @@ extension IncomingPart {
     ///   ``MultipartLimits/fileBytes`` or ``MultipartLimits/allFileBytes``, ``BodyError/Code/diskFull``,
     ///   ``BodyError/Code/writeFailed``.
     public func collect(
-        to folder: UploadFolder, naming: FileNaming = .random
+        to folder: UploadDirectory, naming: FileNaming = .random
     ) async throws(BodyError) -> CollectedFile {
         let file = try await ReaderPool.shared.run { () throws(BodyError) in try IncomingFile(in: folder) }
         do throws(BodyError) {
@@ -80,17 +80,17 @@ extension IncomingForm {
 }
 
 /// The files of a form that are not kept yet. Removed when the last reference to the form or its parts is released.
-final class UnkeptFiles: Sendable {
+final class PendingFiles: Sendable {
     private struct Entry {
         let file: CollectedFile
-        let folder: UploadFolder
+        let folder: UploadDirectory
         let suggestion: String?
     }
 
     private struct State {
         var entries: [Entry] = []
         /// One lock per directory. While a lock is held, no process removes the files as leftovers of a crash.
-        var locks: [(folder: UploadFolder, lock: FormLock)] = []
+        var locks: [(folder: UploadDirectory, lock: FormLock)] = []
         var bytes: Int64 = 0
     }
 
@@ -130,7 +130,7 @@ final class UnkeptFiles: Sendable {
     }
 
     /// Parts of a form are read one at a time, so no second lock can be created concurrently.
-    private func lock(in folder: UploadFolder) throws(BodyError) -> FormLock {
+    private func lock(in folder: UploadDirectory) throws(BodyError) -> FormLock {
         let held = state.withLock { state in
             state.locks.first { $0.folder.descriptor === folder.descriptor }?.lock
         }
@@ -168,10 +168,10 @@ final class UnkeptFiles: Sendable {
 /// A hidden file that is locked while a form has files in the directory. Their names begin with its name.
 final class FormLock: Sendable {
     let name: String
-    private let folder: UploadFolder
+    private let folder: UploadDirectory
     private let descriptor: FileDescriptor
 
-    init(in folder: UploadFolder) throws(BodyError) {
+    init(in folder: UploadDirectory) throws(BodyError) {
         self.folder = folder
         (name, descriptor) = try folder.makeLocked()
     }

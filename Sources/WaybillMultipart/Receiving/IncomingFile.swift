@@ -5,28 +5,28 @@ import WaybillCore
 ///
 /// Call its methods on the pool, one call at a time.
 final class IncomingFile: Sendable {
-    let folder: UploadFolder
-    private let file: NewFile
+    let folder: UploadDirectory
+    private let file: AtomicFile
 
     /// Creates a file in a directory.
-    init(in folder: UploadFolder) throws(BodyError) {
+    init(in folder: UploadDirectory) throws(BodyError) {
         self.folder = folder
         let directory = folder.descriptor
         let nameless = try folder.attempt { () throws(SystemError) in
-            folder.namesUnfinishedFiles ? nil : try NewFile.withoutName(of: directory)
+            folder.namesUnfinishedFiles ? nil : try AtomicFile.withoutName(of: directory)
         }
         if let nameless {
             file = nameless
         } else {
             let (name, descriptor) = try folder.makeLocked()
-            file = NewFile(descriptor, named: name, in: directory)
+            file = AtomicFile(descriptor, named: name, in: directory)
         }
     }
 
     /// Creates an instance for any open file, for example `/dev/full` in tests.
-    init(_ descriptor: FileDescriptor, in folder: UploadFolder) {
+    init(_ descriptor: FileDescriptor, in folder: UploadDirectory) {
         self.folder = folder
-        file = NewFile(descriptor, in: folder.descriptor)
+        file = AtomicFile(descriptor, in: folder.descriptor)
     }
 
     /// Removes the temporary name of the file. Call it as soon as that name is not needed any more: a thread of the
@@ -45,7 +45,7 @@ final class IncomingFile: Sendable {
         try folder.attempt { () throws(SystemError) in
             try file.synchronize()
             while true {
-                let name = "\(lock)-\(UploadFolder.randomName())"
+                let name = "\(lock)-\(UploadDirectory.randomName())"
                 do throws(SystemError) {
                     try file.link(to: name)
                     discard()
@@ -61,7 +61,7 @@ final class IncomingFile: Sendable {
 // Hidden names: `.incoming-` and 32 hexadecimal digits for a lock or a file that is being written. The same with a
 // hyphen and 32 more digits for a file that belongs to the form with that lock. While the lock is held, its process is
 // alive.
-extension UploadFolder {
+extension UploadDirectory {
     private static let prefix = ".incoming-"
     private static let lockLength = prefix.utf8.count + 32
 

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let form = try IncomingForm(request.body, contentType: request.contentType)
-/// let folder = try await UploadFolder(path: "/var/lib/cards")
+/// let folder = try await UploadDirectory(path: "/var/lib/cards")
 /// for try await part in form {
 ///     switch part.name {
 ///     case "front": _ = try await part.collect(to: folder)

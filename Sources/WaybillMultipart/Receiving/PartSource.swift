@@ -6,17 +6,17 @@ import WaybillCore
 /// upload that forwards it. `isTaken` makes sure that only one of them reads at a time.
 final class PartSource: @unchecked Sendable {
     let limits: MultipartLimits
-    let files = UnkeptFiles()
+    let files = PendingFiles()
     private let isTaken = Locked(false)
     // The properties below may be accessed only by the task that has set `isTaken`.
     private let input: any ChunkInput
-    private var machine: PartMachine
+    private var machine: MultipartStateMachine
     private var number = 0
     private var isInPart = false
     private var failure: BodyError?
 
     init(parser: MultipartParser, limits: MultipartLimits, input: any ChunkInput) {
-        machine = PartMachine(parser: parser)
+        machine = MultipartStateMachine(parser: parser)
         self.limits = limits
         self.input = input
     }
@@ -74,7 +74,7 @@ final class PartSource: @unchecked Sendable {
         isTaken.withLock { $0 = false }
     }
 
-    private func step(skippingData: Bool) async throws(BodyError) -> PartMachine.Step {
+    private func step(skippingData: Bool) async throws(BodyError) -> MultipartStateMachine.Step {
         if let failure { throw failure }
         guard !Task.isCancelled else { throw BodyError.taskCancelled }
         do throws(BodyError) {

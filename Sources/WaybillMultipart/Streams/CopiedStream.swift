@@ -117,7 +117,7 @@ final class CopiedStream: Sendable {
             if let reader, await !reader.put(chunk) {
                 state.withLock { if $0.reader === reader { $0.reader = nil } }
             }
-            return await someoneWantsMore()
+            return await waitUntilMoreIsWanted()
         }
 
         private func copy(_ chunk: [UInt8]) async throws(BodyError) {
@@ -131,14 +131,14 @@ final class CopiedStream: Sendable {
             state.withLock { $0.file = used }
         }
 
-        private func someoneWantsMore() async -> Bool {
+        private func waitUntilMoreIsWanted() async -> Bool {
             await withCheckedContinuation { continuation in
-                let mayGoOn = state.withLock { state in
+                let canContinue = state.withLock { state in
                     if state.reader != nil || state.isAbandoned { return true }
                     state.sleeper = continuation
                     return false
                 }
-                if mayGoOn { continuation.resume() }
+                if canContinue { continuation.resume() }
             }
             return state.withLock { !$0.isAbandoned }
         }

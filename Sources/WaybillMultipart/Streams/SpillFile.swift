@@ -15,7 +15,7 @@ package final class SpillFile: Sendable {
         self.directory = directory
         self.place = place
         do throws(SystemError) {
-            let file = try NewFile.make(for: "\(directory)/", access: O_RDWR)
+            let file = try AtomicFile.make(for: "\(directory)/", access: O_RDWR)
             try file.removeTemporaryName()
             descriptor = file.descriptor
         } catch {

@@ -66,7 +66,7 @@ struct FailureClass {
         _ status: Int, _ error: UploadError, wait: Int64, jitter: Double
     ) -> FailureClass {
         let asked = restAsked(by: error)
-        if error.envelope?.asksForRetry == true || OutboxRetry.statuses.contains(status) {
+        if error.envelope?.requestsRetry == true || OutboxRetry.statuses.contains(status) {
             let lane: LaneLife.Event? = asked.map { .rest($0) }
             return FailureClass(.passing("status\(status)", delay: max(wait, asked ?? 0)), lane: lane, isRetry: true)
         }

@@ -126,7 +126,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
         case .pause: return pause()
         case .resume: resume()
         case .cancel: return cancel()
-        case .verify: askOnceMore()
+        case .verify: verifyAgain()
         case .retry: retry(now)
         }
         return []
@@ -209,11 +209,11 @@ extension ItemLife {
             runAt = now + delay
             self.reason = reason
             return []
-        case .later(let reason, _), .cannotTell(let reason): return nobodyKnows(reason, now)
+        case .later(let reason, _), .cannotTell(let reason): return outcomeUndetermined(reason, now)
         }
     }
 
-    private mutating func nobodyKnows(_ detail: String, _ now: Int64) -> [Effect] {
+    private mutating func outcomeUndetermined(_ detail: String, _ now: Int64) -> [Effect] {
         if asked == .cancel { return finish(.cancelled, "outcomeUnknown") }
         switch onUnknown {
         case .fail: return finish(.failed, "outcomeUnknown")
@@ -302,7 +302,7 @@ extension ItemLife {
         return []
     }
 
-    private mutating func askOnceMore() {
+    private mutating func verifyAgain() {
         guard isDoubtful, !isVerifying, [.failed, .paused, .verify].contains(state) else { return }
         if state != .verify {
             state = .verify

@@ -32,7 +32,7 @@ struct LocalSocket: Sendable {
         guard code == 0, Glibc.listen(descriptor, 64) == 0 else {
             let number = errno
             Glibc.close(descriptor)
-            throw OutboxError(.folderUnusable, "no socket can be made in \(folder) (\(errorText(number)))")
+            throw OutboxError(.directoryUnusable, "no socket can be made in \(folder) (\(errorText(number)))")
         }
         return LocalSocket(descriptor: descriptor)
     }
@@ -139,7 +139,7 @@ struct LocalSocket: Sendable {
     ) throws(OutboxError) -> Int32 {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw OutboxError(.folderUnusable, "\(folder) can't be opened (\(errorText(errno)))")
+            throw OutboxError(.directoryUnusable, "\(folder) can't be opened (\(errorText(errno)))")
         }
         defer { Glibc.close(descriptor) }
         var address = sockaddr_un()

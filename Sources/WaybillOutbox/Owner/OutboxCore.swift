@@ -20,11 +20,11 @@ final class OutboxCore: Sendable {
     /// Called when another process requests to deliver.
     private let stepDown: @Sendable () -> Void
     private let lock: OwnerLock
-    private let door = Locked<OwnerDoor?>(nil)
+    private let door = Locked<OwnerServer?>(nil)
 
     /// Takes over the outbox: opens the queue, marks interrupted deliveries for verification, opens the socket.
     static func takeOver(
-        _ folder: OutboxFolder, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
+        _ folder: OutboxDirectory, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
         stepDown: @escaping @Sendable () -> Void
     ) async throws(OutboxError) -> OutboxCore {
         let synchronous = configuration.synchronous
@@ -34,7 +34,7 @@ final class OutboxCore: Sendable {
             try lock.noteQueue()
             return store
         }
-        try syncFolder(folder.path)
+        try syncDirectory(folder.path)
         let core = OutboxCore(
             store, Spool(folder: folder.spool, disk: configuration.spoolDisk), lock, configuration, stepDown)
         do {
@@ -46,7 +46,7 @@ final class OutboxCore: Sendable {
             if let swept, swept > 0 {
                 core.logger?.info("staged files that nobody needs were removed", metadata: ["count": "\(swept)"])
             }
-            let door = try OwnerDoor(folder) { [weak core] request in
+            let door = try OwnerServer(folder) { [weak core] request in
                 await core?.reply(to: request) ?? .failed(code: "closed", message: "the outbox was closed")
             }
             core.door.withLock { $0 = door }

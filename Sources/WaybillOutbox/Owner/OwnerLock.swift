@@ -10,10 +10,10 @@ final class OwnerLock: Sendable {
     /// Acquires the lock.
     ///
     /// - Returns: `nil` if another process holds it.
-    static func take(_ folder: OutboxFolder) throws(OutboxError) -> OwnerLock? {
+    static func take(_ folder: OutboxDirectory) throws(OutboxError) -> OwnerLock? {
         let descriptor = unsafe open(folder.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw OutboxError(.folderUnusable, "\(folder.lock) can't be opened (\(errorText(errno)))")
+            throw OutboxError(.directoryUnusable, "\(folder.lock) can't be opened (\(errorText(errno)))")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let number = errno

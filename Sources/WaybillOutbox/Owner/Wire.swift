@@ -20,7 +20,7 @@ package enum OutboxRequest: Sendable, Codable {
 /// The owner's reply to a request.
 package enum OutboxReply: Sendable, Codable {
     case enqueued([EnqueuedItem])
-    case controlled(ControlAnswer)
+    case controlled(ControlResult)
     case items([OutboxItem])
     case detail(StoredDetail?)
     case tally(OutboxTally)

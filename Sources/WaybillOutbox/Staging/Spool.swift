@@ -3,7 +3,7 @@ package import Waybill
 import WaybillCore
 
 /// The storage of an item's files until it is delivered.
-public enum SourceKeeping: String, Sendable, Hashable, Codable {
+public enum FileStorage: String, Sendable, Hashable, Codable {
     /// Files stay in place. A change after enqueuing is detected; see ``SourceChangePolicy``. Costs no disk space.
     case reference
     /// Files are copied into the outbox, so that the originals may change or be removed. On a file system that can
@@ -15,9 +15,9 @@ public enum SourceKeeping: String, Sendable, Hashable, Codable {
 /// it is committed. A crash therefore leaves at most files that no row refers to, which are removed at the next start.
 package struct Spool: Sendable {
     package let folder: String
-    package var disk: SpoolDisk
+    package var disk: SpoolFileOperations
 
-    package init(folder: String, disk: SpoolDisk = SpoolDisk()) {
+    package init(folder: String, disk: SpoolFileOperations = SpoolFileOperations()) {
         self.folder = folder
         self.disk = disk
     }
@@ -43,7 +43,7 @@ package struct Spool: Sendable {
     ///
     /// - Returns: The names of the staged files. On failure, none is left.
     package func stage(
-        _ upload: inout some DurableUpload, keeping: SourceKeeping
+        _ upload: inout some DurableUpload, keeping: FileStorage
     ) async throws(OutboxError) -> [String] {
         var files = upload.files
         var names: [String] = []
@@ -151,7 +151,7 @@ extension Spool {
     }
 
     /// Creates a file that is complete and synchronized to the disk, or none.
-    private func make(_ fill: (NewFile, String) throws(OutboxError) -> Void) throws(OutboxError) -> String {
+    private func make(_ fill: (AtomicFile, String) throws(OutboxError) -> Void) throws(OutboxError) -> String {
         let halves = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
         let name = halves.map { String($0, radix: 36) }.joined(separator: "-")
         let path = path(name)
@@ -162,7 +162,7 @@ extension Spool {
         return name
     }
 
-    private func copy(_ source: String, to file: NewFile, _ path: String) throws(OutboxError) {
+    private func copy(_ source: String, to file: AtomicFile, _ path: String) throws(OutboxError) {
         let raw = unsafe SystemPath.with(source) { unsafe open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
         guard raw >= 0 else { throw disk.readFailed(errno, source) }
         let input = FileDescriptor(owning: raw)

@@ -46,7 +46,7 @@ struct ItemRow {
 }
 
 /// A row with the columns that events do not use.
-struct WholeItem {
+struct FullItemRow {
     var row: ItemRow
     var kind: String
     var spec: String
@@ -98,8 +98,8 @@ struct WholeItem {
     static let separator = "\u{1F}"
 }
 
-extension KeptAnswer {
-    /// Reads ``WholeItem/answerColumns``, which follow the columns of the item.
+extension StoredResponse {
+    /// Reads ``FullItemRow/answerColumns``, which follow the columns of the item.
     init(_ row: Prepared) {
         self.init()
         status = row[30]

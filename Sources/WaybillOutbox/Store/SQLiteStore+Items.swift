@@ -22,8 +22,8 @@ extension SQLiteStore {
         try await change { try Self.apply(changes, now, &$0) }
     }
 
-    static func apply(_ changes: [ItemChange], _ now: Int64, _ book: inout ItemBook) throws -> [AppliedChange] {
-        var lanes = LaneBook()
+    static func apply(_ changes: [ItemChange], _ now: Int64, _ book: inout ItemTransaction) throws -> [AppliedChange] {
+        var lanes = LaneTransaction()
         return try changes.map { change in
             guard var row = try book.item(change.id) else {
                 return AppliedChange(life: nil, effects: [], isHeard: false)
@@ -40,14 +40,14 @@ extension SQLiteStore {
     /// Applies one event to all items of a selection.
     package func control(
         _ event: ItemLife.Event, _ selection: ItemSelection, now: Int64
-    ) async throws(OutboxError) -> ControlAnswer {
-        var answer = ControlAnswer()
+    ) async throws(OutboxError) -> ControlResult {
+        var answer = ControlResult()
         var last: Int64 = 0
         while true {
             // Work in pages, so that other transactions do not wait long.
             let from = last
             let (page, ids) = try await change { book in
-                var page = ControlAnswer()
+                var page = ControlResult()
                 let ids = try Self.rows(selection, after: from, limit: Self.pageSize, book.db).map(\.row.id)
                 for id in ids {
                     // Read the row again: the change of one item may have made another the first of its duplicates.
@@ -90,8 +90,9 @@ extension SQLiteStore {
     ///
     /// - Returns: The effects, and the staged files that are no longer needed.
     static func happen(
-        _ event: ItemLife.Event, to row: inout ItemRow, _ now: Int64, _ book: inout ItemBook, token: String? = nil,
-        answer: KeptAnswer? = nil
+        _ event: ItemLife.Event, to row: inout ItemRow, _ now: Int64, _ book: inout ItemTransaction,
+        token: String? = nil,
+        answer: StoredResponse? = nil
     ) throws -> (effects: [ItemLife.Effect], freed: [String]) {
         let before = row.life
         let effects = row.life.handle(event, at: now)
@@ -104,7 +105,7 @@ extension SQLiteStore {
         } else if !row.life.state.isTerminal, before.state.isTerminal {
             row.endedAt = nil
             row.sequence = nil
-            row.after = try lastInLine(row.deduplicationKey, book.db)
+            row.after = try lastDuplicate(row.deduplicationKey, book.db)
         }
         let holds = row.life.state == .leased || row.life.isVerifying
         row.token = holds ? token ?? row.token : nil
@@ -119,7 +120,7 @@ extension SQLiteStore {
         return (effects, freed)
     }
 
-    private static func free(_ id: Int64, _ book: inout ItemBook) throws -> [String] {
+    private static func free(_ id: Int64, _ book: inout ItemTransaction) throws -> [String] {
         let names = try book.staged(id)
         if !names.isEmpty {
             var deletion = try Prepared(book.db, "DELETE FROM staged WHERE item = ?")
@@ -153,7 +154,7 @@ extension SQLiteStore {
 
     /// Returns the unfinished item with a key that no other item waits for. This is not always the one with the largest
     /// ID, because an old item that is retried goes to the end.
-    private static func lastInLine(_ key: String?, _ db: Database) throws -> Int64? {
+    private static func lastDuplicate(_ key: String?, _ db: Database) throws -> Int64? {
         guard let key else { return nil }
         var query = try Prepared(
             db,
@@ -165,13 +166,13 @@ extension SQLiteStore {
         return try query.first { $0[0] }
     }
 
-    private static func insert(_ item: NewItem, _ now: Int64, _ book: inout ItemBook) throws -> EnqueuedItem {
+    private static func insert(_ item: NewItem, _ now: Int64, _ book: inout ItemTransaction) throws -> EnqueuedItem {
         var added = EnqueuedItem(id: 0, isNew: true)
         var after: Int64?
         if let key = item.deduplicationKey {
             // Checked before other items are changed.
             if let known = try known(item, &book) { return known }
-            if let there = try lastInLine(key, book.db) {
+            if let there = try lastDuplicate(key, book.db) {
                 switch item.duplicates {
                 case .keep: return EnqueuedItem(id: there, isNew: false)
                 case .append: after = there
@@ -182,7 +183,7 @@ extension SQLiteStore {
                         if effects.contains(.abort) { added.aborts.append(id) }
                         added.freed += freed
                     }
-                    after = try lastInLine(key, book.db)
+                    after = try lastDuplicate(key, book.db)
                 }
             }
         }
@@ -198,7 +199,7 @@ extension SQLiteStore {
 
     /// Returns the existing item with the same idempotency key. A caller that did not receive the response repeats an
     /// identical request; otherwise, a reused key belongs to the first item.
-    private static func known(_ item: NewItem, _ book: inout ItemBook) throws -> EnqueuedItem? {
+    private static func known(_ item: NewItem, _ book: inout ItemTransaction) throws -> EnqueuedItem? {
         var query = try Prepared(book.db, "SELECT id, spec FROM item WHERE idem_key = ?")
         query.bind(item.idempotencyKey)
         guard let found = try query.first({ (id: $0[0] as Int64, spec: $0[1] as String) }) else { return nil }

@@ -5,22 +5,22 @@ import Waybill
 
 extension SQLiteStore {
     /// Leases items that can be worked on, so that no other call leases them.
-    package func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer {
+    package func lease(_ wish: LeaseRequest) async throws(OutboxError) -> LeaseResult {
         try await change { try Self.lease(wish, &$0) }
     }
 
     /// Applies changes and leases items in one transaction, which costs one sync of the disk instead of two.
     package func apply(
-        _ changes: [ItemChange], thenLease wish: LeaseWish
-    ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseAnswer) {
+        _ changes: [ItemChange], thenLease wish: LeaseRequest
+    ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult) {
         try await change { book in
             (try Self.apply(changes, wish.now, &book), try Self.lease(wish, &book))
         }
     }
 
-    private static func lease(_ wish: LeaseWish, _ book: inout ItemBook) throws -> LeaseAnswer {
+    private static func lease(_ wish: LeaseRequest, _ book: inout ItemTransaction) throws -> LeaseResult {
         try wake(wish.now, &book)
-        var answer = LeaseAnswer()
+        var answer = LeaseResult()
         // A lease of one item never changes the order of other items that are the first of their duplicates.
         for var item in try candidates(wish, &book) {
             let (effects, _) = try happen(.lease, to: &item.row, wish.now, &book, token: wish.token)
@@ -41,7 +41,7 @@ extension SQLiteStore {
     }
 
     /// Applies the event `due` to all items. Uses two ranges of the index, because `OR` would read all waiting items.
-    private static func wake(_ now: Int64, _ book: inout ItemBook) throws {
+    private static func wake(_ now: Int64, _ book: inout ItemTransaction) throws {
         let ends = [("<=", now), (">", now + ItemLife.longestWait)]
         for (comparison, time) in ends {
             var due = try Prepared(book.db, "SELECT id, size FROM item WHERE state = 2 AND run_at \(comparison) ?")
@@ -57,13 +57,13 @@ extension SQLiteStore {
     }
 
     /// Returns the most urgent items of all lanes with free slots; items to be verified precede others.
-    private static func candidates(_ wish: LeaseWish, _ book: inout ItemBook) throws -> [WholeItem] {
+    private static func candidates(_ wish: LeaseRequest, _ book: inout ItemTransaction) throws -> [FullItemRow] {
         var lanes = try Prepared(book.db, "SELECT \(LaneLife.columns) FROM lane")
         let open = try lanes.all { OpenLane(name: $0[0], life: LaneLife($0), wish) }.filter { $0.room > 0 }
         // For a single lane, these items are final and can be read completely. For many lanes, they would be many more
         // than are leased.
         if open.count == 1 {
-            return try first(of: open[0], wish.now, WholeItem.columns, book.db) { WholeItem($0) }
+            return try first(of: open[0], wish.now, FullItemRow.columns, book.db) { FullItemRow($0) }
         }
         let place = "CASE state WHEN 0 THEN rank ELSE \(Int64.min) END, CASE state WHEN 0 THEN 0 ELSE run_at END, id"
         var found: [(rank: Int64, runAt: Int64, id: Int64)] = []
@@ -108,7 +108,7 @@ extension SQLiteStore {
         let room: Int
         let isBlocked: Bool
 
-        init(name: String, life: LaneLife, _ wish: LeaseWish) {
+        init(name: String, life: LaneLife, _ wish: LeaseRequest) {
             self.name = name
             isBlocked = life.blocked != nil
             room = min(wish.slots, life.room(wish.now, slots: wish.slotsPerLane) - (wish.running[name] ?? 0))
@@ -156,14 +156,14 @@ extension SQLiteStore {
 
     package func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError) {
         try await group.perform { db in
-            var lanes = LaneBook()
+            var lanes = LaneTransaction()
             try lanes.happen(event, to: name, now, db)
         }
     }
 }
 
 /// The lanes within one transaction: each is read once, and written when it changes.
-struct LaneBook {
+struct LaneTransaction {
     private var known: [String: LaneLife] = [:]
 
     mutating func happen(_ event: LaneLife.Event, to name: String, _ now: Int64, _ db: Database) throws {

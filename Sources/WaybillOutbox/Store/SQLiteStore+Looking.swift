@@ -15,12 +15,12 @@ extension SQLiteStore {
     package func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail? {
         try await group.perform { db in
             var query = try Prepared(
-                db, "SELECT \(WholeItem.columns), \(WholeItem.answerColumns) FROM item WHERE id = ?")
+                db, "SELECT \(FullItemRow.columns), \(FullItemRow.answerColumns) FROM item WHERE id = ?")
             query.bind(id)
             return try query.first { row in
-                let found = WholeItem(row)
+                let found = FullItemRow(row)
                 return StoredDetail(
-                    item: found.item, spec: found.spec, sequence: found.row.sequence, answer: KeptAnswer(row),
+                    item: found.item, spec: found.spec, sequence: found.row.sequence, answer: StoredResponse(row),
                     deadline: found.row.life.deadline, maxAttempts: found.row.life.maxAttempts,
                     onUnknown: found.row.life.onUnknown, onChange: found.row.life.onChange)
             }
@@ -55,12 +55,12 @@ extension SQLiteStore {
             var query = try Prepared(
                 db,
                 """
-                SELECT \(WholeItem.columns), \(WholeItem.answerColumns) FROM item WHERE seq > ? ORDER BY seq LIMIT ?
+                SELECT \(FullItemRow.columns), \(FullItemRow.answerColumns) FROM item WHERE seq > ? ORDER BY seq LIMIT ?
                 """)
             query.bind(sequence)
             query.bind(limit)
             return try query.all { row in
-                let (found, answer) = (WholeItem(row), KeptAnswer(row))
+                let (found, answer) = (FullItemRow(row), StoredResponse(row))
                 return OutboxResult(
                     sequence: found.row.sequence ?? 0, item: found.item, status: answer.status, headers: answer.headers,
                     body: answer.body, message: answer.message,
@@ -124,7 +124,7 @@ extension SQLiteStore {
     ///
     /// - Returns: The last sequence number of the page, if old results may follow it.
     private static func purge(
-        _ limit: Int64, after sequence: Int64, _ book: inout ItemBook
+        _ limit: Int64, after sequence: Int64, _ book: inout ItemTransaction
     ) throws -> (forgotten: Int, last: Int64?) {
         var query = try Prepared(
             book.db, "SELECT id, ended_at, seq, state, size FROM item WHERE seq > ? ORDER BY seq LIMIT \(pageSize)")
@@ -148,8 +148,8 @@ extension SQLiteStore {
         guard page.count == pageSize else { return (old.count, nil) }
         var last = try Prepared(book.db, "SELECT ended_at FROM item WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1")
         let newest = try last.first { $0[0] as Int64 } ?? 0
-        let mayGoOn = !old.isEmpty || page.contains { $0.endedAt > newest }
-        return (old.count, mayGoOn ? page.last?.sequence : nil)
+        let canContinue = !old.isEmpty || page.contains { $0.endedAt > newest }
+        return (old.count, canContinue ? page.last?.sequence : nil)
     }
 
     /// Returns those of the given staged files that an item still needs.
@@ -160,7 +160,7 @@ extension SQLiteStore {
         }
     }
 
-    static func rows(_ selection: ItemSelection, after id: Int64, limit: Int, _ db: Database) throws -> [WholeItem] {
+    static func rows(_ selection: ItemSelection, after id: Int64, limit: Int, _ db: Database) throws -> [FullItemRow] {
         var conditions = ["id > ?"]
         if let ids = selection.ids {
             conditions.append("id IN (\(ids.map { "\($0.rawValue)" }.joined(separator: ",")))")
@@ -176,13 +176,13 @@ extension SQLiteStore {
         if selection.tag != nil { conditions.append("instr(tags, ?) > 0") }
         var query = try Prepared(
             once: """
-                SELECT \(WholeItem.columns) FROM item WHERE \(conditions.joined(separator: " AND ")) ORDER BY id LIMIT ?
+                SELECT \(FullItemRow.columns) FROM item WHERE \(conditions.joined(separator: " AND ")) ORDER BY id LIMIT ?
                 """, db)
         query.bind(id)
         if let batch = selection.batch { query.bind(batch) }
         if let lane = selection.lane { query.bind(lane) }
-        if let tag = selection.tag { query.bind(WholeItem.separator + tag + WholeItem.separator) }
+        if let tag = selection.tag { query.bind(FullItemRow.separator + tag + FullItemRow.separator) }
         query.bind(limit)
-        return try query.all(WholeItem.init)
+        return try query.all(FullItemRow.init)
     }
 }

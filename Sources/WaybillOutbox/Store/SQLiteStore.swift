@@ -96,10 +96,10 @@ package final class SQLiteStore: Sendable {
 
     /// Changes items in a transaction, possibly together with others.
     func change<Value: Sendable>(
-        _ work: @escaping @Sendable (inout ItemBook) throws -> Value
+        _ work: @escaping @Sendable (inout ItemTransaction) throws -> Value
     ) async throws(OutboxError) -> Value {
         try await group.perform { [leased] db in
-            var book = try ItemBook(db, leased)
+            var book = try ItemTransaction(db, leased)
             let value = try work(&book)
             try book.close()
             return value

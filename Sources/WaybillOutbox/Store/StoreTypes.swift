@@ -82,7 +82,7 @@ package struct EnqueuedItem: Sendable, Codable, Hashable {
 }
 
 /// A worker's request for items.
-package struct LeaseWish: Sendable {
+package struct LeaseRequest: Sendable {
     package var token: String
     package var slots: Int
     package var slotsPerLane: Int
@@ -99,7 +99,7 @@ package struct LeaseWish: Sendable {
     }
 }
 
-package struct LeaseAnswer: Sendable {
+package struct LeaseResult: Sendable {
     package var items: [LeasedItem] = []
     /// The time of the next request if nothing else happens; `nil` if there is no reason for one.
     package var nextDue: Int64?
@@ -128,12 +128,12 @@ package struct ItemChange: Sendable {
     package var id: Int64
     package var event: ItemLife.Event
     package var lane: LaneLife.Event?
-    package var answer: KeptAnswer?
+    package var answer: StoredResponse?
     package var resume: [UInt8]?
     package var spec: String?
 
     package init(
-        _ id: Int64, _ event: ItemLife.Event, lane: LaneLife.Event? = nil, answer: KeptAnswer? = nil,
+        _ id: Int64, _ event: ItemLife.Event, lane: LaneLife.Event? = nil, answer: StoredResponse? = nil,
         resume: [UInt8]? = nil, spec: String? = nil
     ) {
         self.id = id
@@ -155,7 +155,7 @@ package struct AppliedChange: Sendable, Hashable {
     package var freed: [String] = []
 }
 
-package struct ControlAnswer: Sendable, Codable, Hashable {
+package struct ControlResult: Sendable, Codable, Hashable {
     /// The number of items that changed.
     package var changed = 0
     /// Items that are being sent and have to be stopped.

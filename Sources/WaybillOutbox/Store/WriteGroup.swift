@@ -89,7 +89,7 @@ final class WriteGroup: Sendable {
     private func flush(_ db: Database) {
         while true {
             let jobs = state.withLock { state in
-                let jobs = Array(state.jobs.prefix(Self.mostTogether))
+                let jobs = Array(state.jobs.prefix(Self.maxJobsPerTransaction))
                 state.jobs.removeFirst(jobs.count)
                 if jobs.isEmpty { state.isFlushing = false }
                 return jobs
@@ -140,7 +140,7 @@ final class WriteGroup: Sendable {
         return nil
     }
 
-    private static let mostTogether = 256
+    private static let maxJobsPerTransaction = 256
 }
 
 /// Stores the result of a job.

@@ -23,7 +23,7 @@ struct ItemRun: Sendable {
         do {
             upload = try worker.registry.decode(item.kind, item.spec)
         } catch {
-            var answer = KeptAnswer()
+            var answer = StoredResponse()
             answer.message = error.message
             return ItemChange(item.id, .ended(.refused(error.code.description), lease: lease), answer: answer)
         }
@@ -32,7 +32,7 @@ struct ItemRun: Sendable {
                 return ItemChange(item.id, .ended(.unknown("idempotencyWindowClosed"), lease: lease))
             }
             let response = try await upload.deliver(delivery(attempt, lease))
-            var answer = KeptAnswer(response)
+            var answer = StoredResponse(response)
             answer.sourceChangedAfterwards = await hasChanged(upload.files)
             worker.budget.withLock { $0.earn(item.lane) }
             return ItemChange(item.id, .ended(.delivered, lease: lease), lane: .answered, answer: answer)
@@ -62,7 +62,7 @@ struct ItemRun: Sendable {
             failure.lane = .rest(Self.restWithoutBudget)
         }
         var change = ItemChange(
-            item.id, .ended(failure.ending, lease: lease), lane: failure.lane, answer: KeptAnswer(error))
+            item.id, .ended(failure.ending, lease: lease), lane: failure.lane, answer: StoredResponse(error))
         if case .sourceChanged = failure.ending, item.life.onChange == .restart {
             change.spec = await renewed(upload)
         }
@@ -77,7 +77,7 @@ struct ItemRun: Sendable {
             case .delivered(let response):
                 return ItemChange(
                     item.id, .verdict(.delivered, lease: lease), lane: .answered,
-                    answer: response.map { KeptAnswer($0) })
+                    answer: response.map { StoredResponse($0) })
             case .absent: return ItemChange(item.id, .verdict(.absent, lease: lease))
             case .repeatable: return ItemChange(item.id, .verdict(.repeatable, lease: lease))
             case .resume(let state): return ItemChange(item.id, .verdict(.absent, lease: lease), resume: state)

@@ -6,7 +6,7 @@ import WaybillCore
 final class Worker: Sendable {
     let core: OutboxCore
     let session: UploadSession
-    let registry: KindRegistry
+    let registry: UploadTypeRegistry
     let configuration: Outbox.Configuration
     let budget: Locked<RetryBuckets>
     private let drain: Drain
@@ -15,7 +15,8 @@ final class Worker: Sendable {
     private let ends = Locked<[ItemChange]>([])
 
     init(
-        _ core: OutboxCore, _ session: UploadSession, _ registry: KindRegistry, _ configuration: Outbox.Configuration,
+        _ core: OutboxCore, _ session: UploadSession, _ registry: UploadTypeRegistry,
+        _ configuration: Outbox.Configuration,
         _ drain: Drain
     ) {
         self.core = core
@@ -87,10 +88,10 @@ final class Worker: Sendable {
 
     /// Returns a request for as many items as there are free slots. Slots of items in `over` count as free, because
     /// their results are stored in the same transaction.
-    func wish(over: [ItemChange]) -> LeaseWish {
+    func wish(over: [ItemChange]) -> LeaseRequest {
         let over = Set(over.map(\.id))
         let lanes = core.running.withLock { running in running.filter { !over.contains($0.key) }.values.map(\.lane) }
-        return LeaseWish(
+        return LeaseRequest(
             token: core.token, slots: isEnding ? 0 : max(0, max(1, configuration.slots) - lanes.count),
             slotsPerLane: max(1, configuration.slotsPerLane),
             running: Dictionary(lanes.map { ($0, 1) }, uniquingKeysWith: +), now: core.now())

@@ -22,12 +22,12 @@ struct WorkerLoop {
             if worker.mustStop { core.stopRunning() }
             if worker.isEnding, core.running.withLock({ $0.isEmpty }) { return }
             let wish = worker.wish(over: ends)
-            var answer = LeaseAnswer()
+            var answer = LeaseResult()
             if wish.slots > 0 || !ends.isEmpty {
                 do throws(OutboxError) {
                     answer = try await turn(wish, &seen)
                 } catch {
-                    guard try await isWorthAnotherTry(error) else { return }
+                    guard try await shouldRetry(error) else { return }
                     continue
                 }
             }
@@ -41,8 +41,8 @@ struct WorkerLoop {
         }
     }
 
-    private mutating func turn(_ wish: LeaseWish, _ seen: inout Int) async throws(OutboxError) -> LeaseAnswer {
-        if failures > 0 { try await writeOneByOne() }
+    private mutating func turn(_ wish: LeaseRequest, _ seen: inout Int) async throws(OutboxError) -> LeaseResult {
+        if failures > 0 { try await storeIndividually() }
         let (applied, leased) = try await core.store.apply(ends, thenLease: wish)
         failures = 0
         let hasEnds = !ends.isEmpty
@@ -59,7 +59,7 @@ struct WorkerLoop {
     }
 
     /// Stores each result in a separate transaction, so that one that cannot be stored does not affect the others.
-    private mutating func writeOneByOne() async throws(OutboxError) {
+    private mutating func storeIndividually() async throws(OutboxError) {
         var left: [ItemChange] = []
         var failure: OutboxError?
         for end in ends {
@@ -88,7 +88,7 @@ struct WorkerLoop {
     /// Whether to continue after a failure: a result is never dropped because the disk is full.
     ///
     /// - Throws: A permanent error, after all deliveries in progress were stopped.
-    private mutating func isWorthAnotherTry(_ error: OutboxError) async throws(OutboxError) -> Bool {
+    private mutating func shouldRetry(_ error: OutboxError) async throws(OutboxError) -> Bool {
         failures += 1
         if ends.isEmpty {
             core.logger?.error("nothing can be taken from the queue", metadata: ["error": "\(error)"])
@@ -99,12 +99,12 @@ struct WorkerLoop {
         }
         let isFatal = error.code == .closed || error.code == .queueUnusable
         // A worker that must stop leaves the items leased; they will be verified.
-        if isFatal || worker.mustStop && failures >= Self.lastTries {
+        if isFatal || worker.mustStop && failures >= Self.finalAttempts {
             await stopAll()
             if isFatal { throw error }
             return false
         }
-        try? await Task.sleep(for: Self.pauseInTrouble)
+        try? await Task.sleep(for: Self.pauseAfterFailure)
         return true
     }
 
@@ -116,14 +116,14 @@ struct WorkerLoop {
             ends += worker.takeEnds()
             core.running.withLock { running in for end in ends { running[end.id] = nil } }
             if core.running.withLock({ $0.isEmpty }) { return }
-            await core.signal.wait(isDeaf: true) { $0 != seen }
+            await core.signal.wait(ignoresCancellation: true) { $0 != seen }
         }
     }
 
     private func wait(_ seen: Int, due: Int64?, isIdle: Bool) async {
         // The clock is irrelevant while deliveries are in progress and no item waits for a time.
         guard isIdle || due != nil else {
-            await core.signal.wait(isDeaf: true) { $0 != seen }
+            await core.signal.wait(ignoresCancellation: true) { $0 != seen }
             return
         }
         let wait = min(Self.longestSleep, max(1, (due ?? .max) - core.now()))
@@ -131,6 +131,6 @@ struct WorkerLoop {
     }
 
     private static let longestSleep: Int64 = 30_000
-    private static let pauseInTrouble = Duration.milliseconds(250)
-    private static let lastTries = 4
+    private static let pauseAfterFailure = Duration.milliseconds(250)
+    private static let finalAttempts = 4
 }

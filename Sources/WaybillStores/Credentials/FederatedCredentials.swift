@@ -24,7 +24,7 @@ final class FederatedCredentials: Sendable {
     private let limit: Duration
     private let clock: any Clock<Duration>
     private let stopwatch: Stopwatch
-    private let ledger: Observed<CredentialLedger>
+    private let ledger: Observed<CredentialCache>
 
     /// Creates a provider with a closure that fetches credentials.
     ///
@@ -42,7 +42,7 @@ final class FederatedCredentials: Sendable {
         limit = pace.limit
         self.clock = clock
         stopwatch = Stopwatch(clock)
-        ledger = Observed(CredentialLedger(pace: pace))
+        ledger = Observed(CredentialCache(pace: pace))
     }
 
     /// Returns the cached credentials, or fetches new ones.
@@ -103,7 +103,7 @@ final class FederatedCredentials: Sendable {
             throw StoreError(.cancelled, "cancelled while credentials were fetched; the fetch goes on for others")
         }
         let credentials = try result.get()
-        guard credentials != rejecting else { throw CredentialLedger.refused }
+        guard credentials != rejecting else { throw CredentialCache.refused }
         return credentials
     }
 }

@@ -18,7 +18,7 @@ final class DeliveryRecord: RecordKeeper {
         state = Locked(State(bytes: delivery.resume))
     }
 
-    func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> FoundRecord {
+    func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> LoadedRecord {
         guard let bytes = state.withLock({ $0.bytes }), !bytes.isEmpty else { return .none }
         return ResumeRecord.read(bytes, for: subject, at: now)
     }
@@ -28,7 +28,7 @@ final class DeliveryRecord: RecordKeeper {
         do {
             bytes = try record.encoded()
         } catch {
-            throw StoreError(.recordFolderUnusable, "the record can't be written as JSON", cause: error)
+            throw StoreError(.recordDirectoryUnusable, "the record can't be written as JSON", cause: error)
         }
         state.withLock { $0 = State(bytes: bytes, parts: record.parts.count) }
         await keep(bytes)

@@ -80,7 +80,7 @@ extension DurableOSSUpload {
         var call = OSSCall(.get, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploadId", record.uploadID), StoreQueryItem("max-parts", "1")]
         do throws(StoreError) {
-            _ = try OSSReplies.parts(in: try await client.make(call, run).response)
+            _ = try OSSMultipartXML.parts(in: try await client.make(call, run).response)
             return true
         } catch  where error.code == .uploadGone {
             return false

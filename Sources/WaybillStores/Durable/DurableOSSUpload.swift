@@ -44,7 +44,7 @@ public struct DurableOSSUpload: DurableUpload {
     public let credential: String
     /// The options of the object.
     public let options: OSSObjectOptions
-    let sending: OSSSending
+    let sending: OSSDeliverySettings
     private var file: DurableFile
 
     /// Creates an upload of a file, which must exist.
@@ -127,7 +127,7 @@ public struct DurableOSSUpload: DurableUpload {
         self.credential = credential
         self.options = options
         self.file = file
-        sending = OSSSending(configuration)
+        sending = OSSDeliverySettings(configuration)
     }
 
     /// Throws if the part size is not allowed or there would be too many parts. Checked when the upload is created, so

@@ -63,7 +63,7 @@ extension DurableQiniuUpload {
         let tokens = try tokens(of: account)
         let configuration = sending.configuration(delivery, isInParts: isInParts)
         let make = { QiniuClient(tokens: account, configuration: configuration, session: delivery.session) }
-        let place = QiniuHome(
+        let place = QiniuAccountKey(
             account: credential, sending: sending, isInParts: isInParts, session: ObjectIdentifier(delivery.session))
         let home = (delivery.credentials as? StoreAccounts)?.home(place, make) ?? make()
         return QiniuClient(tokens: tokens, sharing: home)
@@ -113,7 +113,7 @@ extension DurableQiniuUpload {
     /// Reconstructs a response from an object.
     private static func answer(_ object: QiniuObject) -> UploadResponse {
         var headers: HTTPFields = [.contentType: "application/json"]
-        headers[QiniuReply.requestID] = object.requestID
+        headers[QiniuResponseParser.requestID] = object.requestID
         return UploadResponse(status: .ok, headers: headers, body: object.body)
     }
 }

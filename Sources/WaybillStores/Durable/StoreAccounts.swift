@@ -22,7 +22,7 @@ import WaybillCore
 public final class StoreAccounts: NamedCredentials {
     private struct State: Sendable {
         var clocks: [String: StoreClock] = [:]
-        var homes: [QiniuHome: QiniuClient] = [:]
+        var homes: [QiniuAccountKey: QiniuClient] = [:]
     }
 
     private let oss: [String: CredentialProvider]
@@ -64,22 +64,22 @@ public final class StoreAccounts: NamedCredentials {
     }
 
     /// Returns the shared client for a set of settings.
-    func home(_ place: QiniuHome, _ make: () -> QiniuClient) -> QiniuClient {
+    func home(_ place: QiniuAccountKey, _ make: () -> QiniuClient) -> QiniuClient {
         state.withLock { state in
             if let home = state.homes[place] { return home }
             let home = make()
             // Bound the cache: programs normally use a handful of settings.
-            if state.homes.count >= Self.mostHomes { state.homes = [:] }
+            if state.homes.count >= Self.maximumSharedClients { state.homes = [:] }
             state.homes[place] = home
             return home
         }
     }
 
-    private static let mostHomes = 64
+    private static let maximumSharedClients = 64
 }
 
 /// The key of clients that share their state.
-struct QiniuHome: Sendable, Hashable {
+struct QiniuAccountKey: Sendable, Hashable {
     var account: String
     var sending: QiniuSending
     var isInParts: Bool

@@ -22,7 +22,7 @@ extension UploadError {
             // The outcome of a part does not matter: only the later Complete request creates the object.
             result.outcome = .incomplete(acknowledged: result.acknowledged)
         }
-        switch StoreFailure(error) {
+        switch StoreFailureClass(error) {
         case .asItIs: break
         case .lane:
             result.code = .credentialRefreshFailed
@@ -43,7 +43,7 @@ extension UploadError {
 }
 
 /// The classification of a failure for which status and outcome are not sufficient.
-private enum StoreFailure {
+private enum StoreFailureClass {
     case asItIs
     /// Every upload with this account fails until the problem is fixed.
     case lane
@@ -62,7 +62,7 @@ private enum StoreFailure {
                 .final
             } else if error.code == .regionUnknown, error.status == nil {
                 .unreachable
-            } else if Self.passingCodes.contains(error.code) || Self.isPassing(error) {
+            } else if Self.transientCodes.contains(error.code) || Self.isTransient(error) {
                 .passing
             } else {
                 .asItIs
@@ -74,28 +74,28 @@ private enum StoreFailure {
         .signingFailed, .uploadTokenExpired, .uploadTokenUnavailable, .invalidUploadToken,
     ]
     private static let finalCodes: Set<StoreError.Code> = [.objectExists, .uploadTokenDoesNotCover, .sizeNotAllowed]
-    private static let passingCodes: Set<StoreError.Code> = [.checksumMismatch, .uploadGone]
+    private static let transientCodes: Set<StoreError.Code> = [.checksumMismatch, .uploadGone]
 
     /// Whether a clock could not be corrected (also reported by OSS with 400) or the account is frozen (Qiniu, 419).
     private static func isLane(_ error: StoreError) -> Bool {
         if error.status == 419 { return true }
         guard let response = (error.cause as? UploadError)?.response else { return false }
-        return OSSErrorReply(response).isClockComplaint
+        return OSSErrorResponse(response).isClockError
     }
 
     /// Whether the object already exists (OSS, 409) or the put policy does not allow the file (Qiniu, 403).
     private static func isFinal(_ error: StoreError) -> Bool {
         if error.storeCode == "FileAlreadyExists" { return true }
         guard error.status == 403 else { return false }
-        let said = QiniuReply.message(of: (error.cause as? UploadError)?.response)
+        let said = QiniuResponseParser.message(of: (error.cause as? UploadError)?.response)
         return ["mimeType", "fsizeMin", "scope"].contains { said.contains($0) }
     }
 
     /// Whether Qiniu reports a transient failure with its own status. Statuses that HTTP defines are not covered.
-    private static func isPassing(_ error: StoreError) -> Bool {
+    private static func isTransient(_ error: StoreError) -> Bool {
         guard let status = error.status, status > 504 else { return false }
         let response = (error.cause as? UploadError)?.response
-        guard response?.headers[QiniuReply.requestID] != nil else { return false }
+        guard response?.headers[QiniuResponseParser.requestID] != nil else { return false }
         return QiniuRetry.throttled.contains(status) || QiniuRetry.again.contains(status)
     }
 }

@@ -78,8 +78,8 @@ extension ObjectKeyTemplate {
         case .uuid: values.uuid.uuidString.lowercased()
         case .sha256: try digest(values.sha256, "sha256")
         case .md5: try digest(values.md5, "md5")
-        case .stem: FileNameText(values.fileName).stem
-        case .ext: FileNameText(values.fileName).ending
+        case .stem: SanitizedFileName(values.fileName).stem
+        case .ext: SanitizedFileName(values.fileName).ending
         case .parameter: ""
         }
     }
@@ -153,7 +153,7 @@ struct CivilTime {
 }
 
 /// A file name, sanitized for use in a key, because it is client input.
-struct FileNameText {
+struct SanitizedFileName {
     let stem: String
     let ending: String
 

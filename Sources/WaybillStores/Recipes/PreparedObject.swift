@@ -87,7 +87,7 @@ extension UploadRecipe {
     /// Creates the object of a compressed image. Its file name gets the extension of a JPEG file.
     private func finished(_ picture: JPEGResult, _ values: ObjectKeyValues) throws(StoreError) -> PreparedObject {
         var values = values
-        values.fileName = "\(FileNameText(values.fileName).stem).jpg"
+        values.fileName = "\(SanitizedFileName(values.fileName).stem).jpg"
         var object = try finished(
             .bytes(picture.bytes), length: Int64(picture.bytes.count), type: contentType ?? "image/jpeg",
             key.needsDigest ? Digests(of: picture.bytes) : nil, values)

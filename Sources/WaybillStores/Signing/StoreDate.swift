@@ -4,23 +4,23 @@ package import FoundationEssentials
 package enum StoreDate {
     /// Returns `Wed, 28 Dec 2022 10:27:41 GMT` (RFC 9110 section 5.6.7).
     package static func http(_ date: Date) -> String {
-        let moment = Moment(date)
+        let moment = OneTimeEvent(date)
         let weekday = weekdays[(moment.daysSinceEpoch % 7 + 11) % 7]
         return "\(weekday), \(two(moment.day)) \(months[moment.month - 1]) \(four(moment.year)) \(moment.time) GMT"
     }
 
     /// Returns `20221228T102741Z`.
     package static func compact(_ date: Date) -> String {
-        let moment = Moment(date)
+        let moment = OneTimeEvent(date)
         return "\(moment.compactDay)T\(two(moment.hour))\(two(moment.minute))\(two(moment.second))Z"
     }
 
     /// Returns `20221228`.
-    package static func day(_ date: Date) -> String { Moment(date).compactDay }
+    package static func day(_ date: Date) -> String { OneTimeEvent(date).compactDay }
 
     /// Returns `2022-12-28T10:27:41.000Z`; fractions of a second are truncated.
     package static func iso8601(_ date: Date) -> String {
-        let moment = Moment(date)
+        let moment = OneTimeEvent(date)
         return "\(four(moment.year))-\(two(moment.month))-\(two(moment.day))T\(moment.time).000Z"
     }
 
@@ -47,9 +47,9 @@ package enum StoreDate {
         let fraction = digits.fraction()
         guard let offset = digits.offset(), digits.isAtEnd, (1...12).contains(month), hour < 24, minute < 60,
             second <= 60,
-            (1...Moment.days(in: month, of: year)).contains(day)
+            (1...OneTimeEvent.days(in: month, of: year)).contains(day)
         else { return nil }
-        let days = Moment.days(year, month, day)
+        let days = OneTimeEvent.days(year, month, day)
         let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
         return Date(timeIntervalSince1970: Double(seconds) + fraction)
     }
@@ -68,7 +68,7 @@ package enum StoreDate {
 }
 
 /// A point in time in the Gregorian calendar, in UTC.
-private struct Moment {
+private struct OneTimeEvent {
     let daysSinceEpoch: Int
     let year: Int
     let month: Int

@@ -15,7 +15,7 @@ enum StoreTimeLimit {
             return try await TimeLimit.run(limit, clock: clock, work)
         } catch let error as StoreError {
             throw error
-        } catch is TimeLimit.RanOut {
+        } catch is TimeLimit.TimeoutError {
             throw StoreError(
                 late ?? failing, "\(name) took longer than \(limit): look why it hangs, or allow more time")
         } catch is CancellationError where Task.isCancelled {

@@ -154,14 +154,14 @@ final class ObjectRun: Sendable {
 
     /// Adds a listener, which starts with the latest snapshot.
     func listen() -> Listening<ObjectProgress> {
-        let (stream, unwatched) = state.withLock { state -> (Listening<ObjectProgress>, [UploadTask]) in
+        let (stream, unobserved) = state.withLock { state -> (Listening<ObjectProgress>, [UploadTask]) in
             let isOver = state.phase.isTerminal
             return (
                 listeners.listen(to: nil, first: state.snapshot, isLast: isOver),
                 isOver ? [] : state.live.values.filter { $0.watcher == nil }.map(\.task)
             )
         }
-        unwatched.forEach(watch)
+        unobserved.forEach(watch)
         return stream
     }
 

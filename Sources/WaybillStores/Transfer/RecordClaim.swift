@@ -15,8 +15,8 @@ final class RecordClaim: Sendable {
     init?(folder path: String, name: String) throws(StoreError) {
         self.path = path
         self.name = name
-        folder = try RecordDisk.openFolder(path)
-        guard let lock = try RecordDisk.lock("\(name).lock", in: folder, path) else { return nil }
+        folder = try RecordFileSystem.openDirectory(path)
+        guard let lock = try RecordFileSystem.lock("\(name).lock", in: folder, path) else { return nil }
         self.lock = lock
     }
 
@@ -26,29 +26,29 @@ final class RecordClaim: Sendable {
     /// Reads the record for an upload of `subject` at a Unix time in seconds.
     ///
     /// - Throws: ``StoreError/Code/recordRefused`` if owner or permissions of the file are not safe.
-    func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> FoundRecord {
-        try await RecordDisk.run { [self] () throws(StoreError) in
-            guard let bytes = try RecordDisk.read("\(name).json", in: folder, filePath) else { return .none }
+    func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> LoadedRecord {
+        try await RecordFileSystem.run { [self] () throws(StoreError) in
+            guard let bytes = try RecordFileSystem.read("\(name).json", in: folder, filePath) else { return .none }
             return ResumeRecord.read(bytes, for: subject, at: now)
         }
     }
 
     /// Replaces the record atomically, and syncs it to disk before it returns.
     func save(_ record: ResumeRecord) async throws(StoreError) {
-        try await RecordDisk.run { [self] () throws(StoreError) in
+        try await RecordFileSystem.run { [self] () throws(StoreError) in
             let bytes: [UInt8]
             do {
                 bytes = try record.encoded()
             } catch {
-                throw StoreError(.recordFolderUnusable, "the record can't be written as JSON", cause: error)
+                throw StoreError(.recordDirectoryUnusable, "the record can't be written as JSON", cause: error)
             }
-            try RecordDisk.replace("\(name).json", in: folder, with: bytes, filePath)
+            try RecordFileSystem.replace("\(name).json", in: folder, with: bytes, filePath)
         }
     }
 
     /// Removes the record.
     func remove() async {
-        try? await RecordDisk.run { [self] in RecordDisk.remove("\(name).json", in: folder) }
+        try? await RecordFileSystem.run { [self] in RecordFileSystem.remove("\(name).json", in: folder) }
     }
 
     /// Releases the record immediately: a task that is about to end can retain the claim for a moment longer.
@@ -59,7 +59,7 @@ final class RecordClaim: Sendable {
         }
         guard isFirst else { return }
         // Remove the lock file while it is locked, so that the next owner creates a new one.
-        RecordDisk.remove("\(name).lock", in: folder)
+        RecordFileSystem.remove("\(name).lock", in: folder)
         _ = flock(lock.raw, LOCK_UN)
     }
 
@@ -69,7 +69,7 @@ final class RecordClaim: Sendable {
 /// The storage of an upload's record while the upload runs: a file, or storage that the caller provides.
 protocol RecordKeeper: Sendable {
     /// Reads the record for an upload of `subject` at a Unix time in seconds.
-    func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> FoundRecord
+    func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> LoadedRecord
 
     /// Replaces the record, and syncs it to disk before it returns.
     func save(_ record: ResumeRecord) async throws(StoreError)

@@ -48,7 +48,7 @@ struct ResumeSubject: Sendable, Hashable, Codable {
 
     /// Clears the device number, for records that must survive a reboot, which can change it. The inode number and the
     /// times remain.
-    mutating func forgetDevice() { device = 0 }
+    mutating func clearDevice() { device = 0 }
 
     /// The part of the identity that does not change with the file, so that a new file at the same path finds the old
     /// record and discards it.
@@ -100,7 +100,7 @@ extension ResumeRecord: CustomStringConvertible, CustomReflectable {
 }
 
 /// The result of reading a record file.
-enum FoundRecord: Sendable, Hashable {
+enum LoadedRecord: Sendable, Hashable {
     /// There is no record.
     case none
     /// The upload can be resumed.
@@ -133,7 +133,7 @@ extension ResumeRecord {
     }
 
     /// Parses the content of a record file for an upload of `subject` at a Unix time in seconds.
-    static func read(_ bytes: [UInt8], for subject: ResumeSubject, at now: Int64) -> FoundRecord {
+    static func read(_ bytes: [UInt8], for subject: ResumeSubject, at now: Int64) -> LoadedRecord {
         let data = Data(bytes)
         guard let kind = try? JSONDecoder().decode(Kind.self, from: data), kind.format == format else {
             return .useless("it is torn, or no record at all", nil)

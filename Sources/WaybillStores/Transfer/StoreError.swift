@@ -74,7 +74,7 @@ extension StoreError.Code {
     /// The stored bytes differ from those sent; the message contains both checksums.
     public static let checksumMismatch = Self("checksumMismatch")
     /// The response is not from the store, such as the page of a proxy or captive portal, or it is incomplete.
-    public static let unexpectedAnswer = Self("unexpectedAnswer")
+    public static let unexpectedResponse = Self("unexpectedResponse")
     /// The object was stored, but the callback to your server failed: ``StoreError/isStored``.
     public static let storedButCallbackFailed = Self("storedButCallbackFailed")
     /// The store no longer knows the multipart upload.
@@ -97,7 +97,7 @@ extension StoreError.Code {
     /// The file cannot be opened or read.
     public static let fileNotReadable = Self("fileNotReadable")
     /// The directory of the records can't be used; the message has the reason.
-    public static let recordFolderUnusable = Self("recordFolderUnusable")
+    public static let recordDirectoryUnusable = Self("recordDirectoryUnusable")
     /// The upload was cancelled by the caller, or because the session was closed.
     public static let cancelled = Self("cancelled")
 }

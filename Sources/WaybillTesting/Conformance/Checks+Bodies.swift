@@ -13,15 +13,15 @@ extension TransportConformance {
         Check("a body that fails ends the attempt with its error as the cause", failsWithBody),
     ]
 
-    private static func deliversKnown(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func deliversKnown(_ ground: ConformanceContext) async throws(TestingError) {
         for count in [0, 1, 200_000] { try await deliver(ProbeBody(.whole(count)), ground) }
     }
 
-    private static func deliversUnknown(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func deliversUnknown(_ ground: ConformanceContext) async throws(TestingError) {
         for count in [0, 1, 200_000] { try await deliver(ProbeBody(.whole(count), announcesLength: false), ground) }
     }
 
-    private static func deliver(_ body: ProbeBody, _ ground: ConformanceGround) async throws(TestingError) {
+    private static func deliver(_ body: ProbeBody, _ ground: ConformanceContext) async throws(TestingError) {
         let attempt = try await ground.start(body, .answer(200, text: "taken"))
         let response = try await attempt.response()
         try attempt.expect(response.head.status.code == 200, "the status is \(response.head.status.code), not 200")
@@ -32,7 +32,7 @@ extension TransportConformance {
         try attempt.expect(difference == nil, "byte \(difference ?? 0) is not what was sent")
     }
 
-    private static func wakes(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func wakes(_ ground: ConformanceContext) async throws(TestingError) {
         let body = ProbeBody(.inTwo(2_000, first: 1_000))
         let attempt = try await ground.start(body, .answer(200))
         try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
@@ -44,12 +44,12 @@ extension TransportConformance {
         try await deliver(ProbeBody(.inPieces(50_000, of: 1_000), announcesLength: false), ground)
     }
 
-    private static func closesOnce(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func closesOnce(_ ground: ConformanceContext) async throws(TestingError) {
         for scenario in Scenario.all {
             let transport = ground.makeTransport()
             let attempt = try await scenario.run(on: transport, ground)
             _ = try await attempt.end()
-            try await ground.letOthersRun(on: transport)
+            try await ground.runUnrelatedAttempt(on: transport)
             guard let atEnd = attempt.log.state.value.bodyAtEnd, let now = attempt.body?.state.value else { continue }
             try attempt.expect(now.readers <= 1, "\(scenario.name): one attempt asked for \(now.readers) readers")
             try attempt.expect(
@@ -60,7 +60,7 @@ extension TransportConformance {
         }
     }
 
-    private static func stopsAtEnd(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func stopsAtEnd(_ ground: ConformanceContext) async throws(TestingError) {
         let bodies = [
             ProbeBody(.whole(1_000)), ProbeBody(.whole(1_000), announcesLength: false),
             ProbeBody(.failing(2_000, after: 500)),
@@ -68,11 +68,11 @@ extension TransportConformance {
         for body in bodies {
             let attempt = try await ground.start(body, .answer(200))
             _ = try await attempt.end()
-            try attempt.expect(!body.state.value.isAskedTooMuch, "the reader was read after it had ended or failed")
+            try attempt.expect(!body.state.value.wasReadAfterEnd, "the reader was read after it had ended or failed")
         }
     }
 
-    private static func failsWithBody(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func failsWithBody(_ ground: ConformanceContext) async throws(TestingError) {
         let plans: [ProbeBody.Plan] = [.failing(2_000, after: 1_000), .failing(2_000, after: 0), .unreadable(2_000)]
         for plan in plans {
             let attempt = try await ground.start(ProbeBody(plan), .silent)

@@ -11,12 +11,12 @@ extension TransportConformance {
         Check("a transport that is let go lets its attempts end", released),
     ]
 
-    private static func endsOnce(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func endsOnce(_ ground: ConformanceContext) async throws(TestingError) {
         for scenario in Scenario.all {
             let transport = ground.makeTransport()
             let attempt = try await scenario.run(on: transport, ground)
             _ = try await attempt.end()
-            try await ground.letOthersRun(on: transport)
+            try await ground.runUnrelatedAttempt(on: transport)
             try attempt.expect(attempt.log.ends == 1, "\(scenario.name): it ended \(attempt.log.ends) times")
             guard case .ended? = attempt.log.events.last else {
                 throw attempt.broken("\(scenario.name): the end is not the last event")
@@ -24,7 +24,7 @@ extension TransportConformance {
         }
     }
 
-    private static func ordersEvents(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func ordersEvents(_ ground: ConformanceContext) async throws(TestingError) {
         let attempt = try await ground.start(ProbeBody(.inPieces(200_000, of: 50_000)), .answer(201))
         let response = try await attempt.response()
         let names = attempt.log.course.map { EventLog.describe($0).prefix { $0.isLetter } }
@@ -42,14 +42,14 @@ extension TransportConformance {
         try attempt.expect(!rest.contains("progress"), "progress came after bodyAcknowledged")
     }
 
-    private static func refused(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func refused(_ ground: ConformanceContext) async throws(TestingError) {
         let attempt = try await ground.start(ProbeBody(.whole(1_000)), .refuse)
         let error = try await attempt.failure()
         try attempt.expect(error.outcome == .notSent, "the outcome is \(error.outcome), not notSent")
         try attempt.expect(attempt.log.course.count == 1, "something but the end was reported")
     }
 
-    private static func released(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func released(_ ground: ConformanceContext) async throws(TestingError) {
         let body = ProbeBody(.inTwo(2_000, first: 1_000))
         // Only the call itself holds a reference to the transport.
         let attempt = try await ground.start(body, .answer(200), on: ground.makeTransport())
@@ -70,9 +70,9 @@ struct Scenario: Sendable {
         Scenario(name: "answered", behaviour: .answer(200), plan: .inPieces(20_000, of: 10_000)),
         Scenario(name: "answered with a no", behaviour: .answer(503), plan: .whole(1_000)),
         Scenario(name: "refused", behaviour: .refuse, plan: .whole(1_000)),
-        Scenario(name: "cut in its body", behaviour: .cutBody(after: 1_000), plan: .whole(large)),
-        Scenario(name: "cut in the head of the answer", behaviour: .cutHead, plan: .whole(1_000)),
-        Scenario(name: "cut in the answer", behaviour: .cutAnswer, plan: .whole(1_000)),
+        Scenario(name: "cut in its body", behaviour: .closeDuringBody(after: 1_000), plan: .whole(large)),
+        Scenario(name: "cut in the head of the answer", behaviour: .truncateResponseHead, plan: .whole(1_000)),
+        Scenario(name: "cut in the answer", behaviour: .truncateResponse, plan: .whole(1_000)),
         Scenario(name: "cancelled", behaviour: .silent, plan: .inTwo(2_000, first: 1_000), isCancelled: true),
         Scenario(name: "let down by its body", behaviour: .silent, plan: .failing(2_000, after: 1_000)),
         Scenario(name: "left without a body", behaviour: .silent, plan: .unreadable(1_000)),
@@ -82,7 +82,7 @@ struct Scenario: Sendable {
     static let large = 32 << 20
 
     func run(
-        on transport: any UploadTransport, _ ground: ConformanceGround
+        on transport: any UploadTransport, _ ground: ConformanceContext
     ) async throws(TestingError) -> ConformanceAttempt {
         let attempt = try await ground.start(ProbeBody(plan), behaviour, on: transport)
         guard isCancelled else { return attempt }

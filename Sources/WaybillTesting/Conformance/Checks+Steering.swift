@@ -3,8 +3,8 @@ import WaybillCore
 // Checks of the control of an attempt.
 
 extension TransportConformance {
-    static let steeringChecks = [
-        Check("a cancel right after the start ends the attempt", cancelsAtOnce),
+    static let controlChecks = [
+        Check("a cancel right after the start ends the attempt", cancelsImmediately),
         Check("a cancel while the body is sent ends the attempt", cancelsWhileSending),
         Check("a cancel while the answer is awaited ends the attempt", cancelsWhileWaiting),
         Check("calls after the end do nothing", ignoresLateCalls),
@@ -12,12 +12,12 @@ extension TransportConformance {
         Check("a paused attempt can be cancelled", cancelsWhilePaused),
     ]
 
-    private static func cancelsAtOnce(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func cancelsImmediately(_ ground: ConformanceContext) async throws(TestingError) {
         _ = try await ground.start(ProbeBody(.whole(1_000)), .silent).cancel()
         _ = try await ground.start(nil, .silent).cancel()
     }
 
-    private static func cancelsWhileSending(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func cancelsWhileSending(_ ground: ConformanceContext) async throws(TestingError) {
         let waiting = try await ground.start(ProbeBody(.inTwo(2_000, first: 1_000)), .silent)
         try await waiting.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
         waiting.control.cancel()
@@ -28,14 +28,14 @@ extension TransportConformance {
         _ = try await stalled.cancel()
     }
 
-    private static func cancelsWhileWaiting(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func cancelsWhileWaiting(_ ground: ConformanceContext) async throws(TestingError) {
         let attempt = try await ground.start(ProbeBody(.whole(1_000)), .silent)
         try await attempt.bodyIsAcknowledged()
         let error = try await attempt.cancel()
         try attempt.expect(error.outcome == .unknown, "the outcome is \(error.outcome), not unknown")
     }
 
-    private static func ignoresLateCalls(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func ignoresLateCalls(_ ground: ConformanceContext) async throws(TestingError) {
         let transport = ground.makeTransport()
         let attempt = try await ground.start(ProbeBody(.whole(1_000)), .answer(200), on: transport)
         _ = try await attempt.end()
@@ -45,20 +45,20 @@ extension TransportConformance {
         attempt.control.cancel()
         attempt.control.resume()
         attempt.control.cancel()
-        try await ground.letOthersRun(on: transport)
+        try await ground.runUnrelatedAttempt(on: transport)
         try attempt.expect(attempt.log.events.count == count, "a call after the end made an event")
     }
 
-    private static func pauses(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func pauses(_ ground: ConformanceContext) async throws(TestingError) {
         let transport = ground.makeTransport()
         let body = ProbeBody(.inTwo(2_000, first: 1_000))
         let attempt = try await ground.start(body, .answer(200), on: transport)
         try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
         attempt.control.pause()
-        try await ground.letOthersRun(on: transport)
+        try await ground.runUnrelatedAttempt(on: transport)
         let reads = body.state.value.reads
         body.goOn()
-        for _ in 0..<3 { try await ground.letOthersRun(on: transport) }
+        for _ in 0..<3 { try await ground.runUnrelatedAttempt(on: transport) }
         try attempt.expect(body.state.value.reads == reads, "the body was read while the attempt was paused")
         attempt.control.resume()
         _ = try await attempt.response()
@@ -66,12 +66,12 @@ extension TransportConformance {
         try attempt.expect(received == body.bytes, "the bytes are not what was sent")
     }
 
-    private static func cancelsWhilePaused(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func cancelsWhilePaused(_ ground: ConformanceContext) async throws(TestingError) {
         let transport = ground.makeTransport()
         let attempt = try await ground.start(ProbeBody(.inTwo(2_000, first: 1_000)), .silent, on: transport)
         try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
         attempt.control.pause()
-        try await ground.letOthersRun(on: transport)
+        try await ground.runUnrelatedAttempt(on: transport)
         _ = try await attempt.cancel()
     }
 }

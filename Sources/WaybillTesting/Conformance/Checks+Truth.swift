@@ -4,16 +4,16 @@ import WaybillCore
 // Checks of the accuracy of reports.
 
 extension TransportConformance {
-    static let truthChecks = [
-        Check("progress never goes back, and never beyond the body", countsHonestly),
-        Check("an early no is the answer", takesEarlyNo),
-        Check("an early yes is no success", doubtsEarlyYes),
-        Check("an answer that is cut is no success", doubtsCutAnswers),
+    static let accuracyChecks = [
+        Check("progress never goes back, and never beyond the body", reportsMonotonicProgress),
+        Check("an early no is the answer", acceptsEarlyRejection),
+        Check("an early yes is no success", rejectsEarlySuccess),
+        Check("an answer that is cut is no success", rejectsTruncatedResponses),
         Check("a connection that is cut within the body leaves it incomplete", leavesIncomplete),
-        Check("no outcome is more certain than what was seen", claimsNoMore),
+        Check("no outcome is more certain than what was seen", matchesEvidence),
     ]
 
-    private static func countsHonestly(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func reportsMonotonicProgress(_ ground: ConformanceContext) async throws(TestingError) {
         let count = 200_000
         let attempt = try await ground.start(ProbeBody(.inPieces(count, of: 20_000)), .answer(200))
         _ = try await attempt.response()
@@ -34,8 +34,8 @@ extension TransportConformance {
         try attempt.expect(evidence.announced == Int64(count), "the length announced is not that of the body")
     }
 
-    private static func takesEarlyNo(_ ground: ConformanceGround) async throws(TestingError) {
-        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .answerEarly(413))
+    private static func acceptsEarlyRejection(_ ground: ConformanceContext) async throws(TestingError) {
+        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .respondEarly(413))
         let response = try await attempt.response()
         try attempt.expect(response.head.status.code == 413, "the status is \(response.head.status.code), not 413")
         let evidence = try await attempt.end().evidence
@@ -44,8 +44,8 @@ extension TransportConformance {
             !evidence.isBodyComplete && evidence.sent < Scenario.large, "the whole body is said to have been sent")
     }
 
-    private static func doubtsEarlyYes(_ ground: ConformanceGround) async throws(TestingError) {
-        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .answerEarly(200)) { options in
+    private static func rejectsEarlySuccess(_ ground: ConformanceContext) async throws(TestingError) {
+        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .respondEarly(200)) { options in
             // Stops a transport that continues to send after the response.
             options.limits.stall = .milliseconds(500)
         }
@@ -53,16 +53,16 @@ extension TransportConformance {
         try attempt.expect(error.outcome != .notSent, "the outcome is notSent, though an answer came")
     }
 
-    private static func doubtsCutAnswers(_ ground: ConformanceGround) async throws(TestingError) {
-        for behaviour: ConformanceBehaviour in [.cutHead, .cutAnswer] {
+    private static func rejectsTruncatedResponses(_ ground: ConformanceContext) async throws(TestingError) {
+        for behaviour: ConformanceBehaviour in [.truncateResponseHead, .truncateResponse] {
             let attempt = try await ground.start(ProbeBody(.whole(1_000)), behaviour)
             let error = try await attempt.failure()
             try attempt.expect(error.outcome == .unknown, "\(behaviour): the outcome is \(error.outcome), not unknown")
         }
     }
 
-    private static func leavesIncomplete(_ ground: ConformanceGround) async throws(TestingError) {
-        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .cutBody(after: 1_000))
+    private static func leavesIncomplete(_ ground: ConformanceContext) async throws(TestingError) {
+        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .closeDuringBody(after: 1_000))
         let error = try await attempt.failure()
         guard case .incomplete(let acknowledged) = error.outcome else {
             throw attempt.broken("the outcome is \(error.outcome), not incomplete")
@@ -71,7 +71,7 @@ extension TransportConformance {
             (1_000..<Int64(Scenario.large)).contains(acknowledged), "\(acknowledged) bytes are said to be acknowledged")
     }
 
-    private static func claimsNoMore(_ ground: ConformanceGround) async throws(TestingError) {
+    private static func matchesEvidence(_ ground: ConformanceContext) async throws(TestingError) {
         for scenario in Scenario.all {
             let attempt = try await scenario.run(on: ground.makeTransport(), ground)
             let end = try await attempt.end()

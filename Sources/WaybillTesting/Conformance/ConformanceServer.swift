@@ -29,13 +29,13 @@ public enum ConformanceBehaviour: Sendable, Hashable {
     case answer(Int, text: String = "")
     /// Responds with the given status before reading any byte of the body, and reads none of it: it closes its side of
     /// the connection, or leaves it open.
-    case answerEarly(Int)
+    case respondEarly(Int)
     /// Reads the given number of bytes of the body, then closes the connection without a response.
-    case cutBody(after: Int)
+    case closeDuringBody(after: Int)
     /// Reads the whole body, then closes the connection in the middle of the response head.
-    case cutHead
+    case truncateResponseHead
     /// Reads the whole body, sends a 200 head and half of the announced response body, then closes the connection.
-    case cutAnswer
+    case truncateResponse
     /// Reads the given number of bytes of the body and no more, and sends nothing; the connection stays open.
     case stall(after: Int)
     /// Reads the whole body and never responds; the connection stays open.

@@ -26,14 +26,14 @@ final class ProbeBody: UploadBody {
         var reads = 0
         /// The number of times that the reader returned `later`.
         var laters = 0
-        var mayGoOn = false
+        var canContinue = false
         /// Whether a reader was read after it had ended, failed or was closed.
-        var isAskedTooMuch = false
+        var wasReadAfterEnd = false
         var wake: (@Sendable () -> Void)?
 
         var description: String {
             "readers \(readers), closed \(closes), reads \(reads), bytes given \(given), answered later \(laters)"
-                + (isAskedTooMuch ? ", and read again after its end" : "")
+                + (wasReadAfterEnd ? ", and read again after its end" : "")
         }
     }
 
@@ -62,7 +62,7 @@ final class ProbeBody: UploadBody {
     /// Ends the wait of ``Plan/inTwo(_:first:)``.
     func goOn() {
         let wake = state.update { state in
-            state.mayGoOn = true
+            state.canContinue = true
             return state.wake
         }
         wake?()
@@ -93,15 +93,15 @@ final class ProbeBody: UploadBody {
 
         func read(into output: inout OutputRawSpan) throws -> BodyRead {
             let isTooMuch = isOver
-            let mayGoOn = state.update { state in
+            let canContinue = state.update { state in
                 state.reads += 1
-                if isTooMuch { state.isAskedTooMuch = true }
-                return state.mayGoOn
+                if isTooMuch { state.wasReadAfterEnd = true }
+                return state.canContinue
             }
             switch plan {
             case .whole(let count): return give(upTo: count, of: count, to: &output)
             case .inTwo(let count, let first):
-                if position == first, !mayGoOn { return later() }
+                if position == first, !canContinue { return later() }
                 return give(upTo: position < first ? first : count, of: count, to: &output)
             case .inPieces(let count, let piece):
                 hasPaused.toggle()

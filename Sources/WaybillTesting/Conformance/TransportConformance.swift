@@ -24,15 +24,15 @@ public import WaybillCore
 /// Timeouts, TLS, proxies and HTTP framing are not checked here; the transport's own tests must cover them.
 public enum TransportConformance {
     /// All checks.
-    public static let checks: [Check] = endChecks + bodyChecks + steeringChecks + truthChecks
+    public static let checks: [Check] = endChecks + bodyChecks + controlChecks + accuracyChecks
 
     /// A check of one requirement.
     public struct Check: Sendable, CustomStringConvertible {
         /// The requirement, as a sentence.
         public let name: String
-        let play: @Sendable (ConformanceGround) async throws(TestingError) -> Void
+        let play: @Sendable (ConformanceContext) async throws(TestingError) -> Void
 
-        init(_ name: String, _ play: @escaping @Sendable (ConformanceGround) async throws(TestingError) -> Void) {
+        init(_ name: String, _ play: @escaping @Sendable (ConformanceContext) async throws(TestingError) -> Void) {
             self.name = name
             self.play = play
         }
@@ -53,7 +53,7 @@ public enum TransportConformance {
             patience: Duration = .seconds(10)
         ) async throws(TestingError) {
             try await play(
-                ConformanceGround(check: name, makeTransport: makeTransport, server: server, patience: patience))
+                ConformanceContext(check: name, makeTransport: makeTransport, server: server, patience: patience))
         }
     }
 }

@@ -7,7 +7,7 @@ import WaybillCore
 /// `waybill outbox run`.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxRunTests {
     @Test func `a run reports each item and a final summary`() async throws {
-        let desk = try OutboxDesk(.respond(201, body: "made"), .respond(422, body: "no \u{1B}[2J"))
+        let desk = try OutboxFixture(.respond(201, body: "made"), .respond(422, body: "no \u{1B}[2J"))
         for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
         let run = try await desk.deliver("-j", "1")
         #expect(run.exit == .status(1) && run.output.isEmpty)
@@ -23,7 +23,7 @@ import WaybillCore
     }
 
     @Test func `--json writes one object per item with the response, and the summary last`() async throws {
-        let desk = try OutboxDesk(.respond(200, body: "stored"))
+        let desk = try OutboxFixture(.respond(200, body: "stored"))
         _ = try await desk.queue("-F", "a=b", "--batch", "b")
         let run = try await desk.deliver("--json")
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -55,11 +55,11 @@ import WaybillCore
     }
 
     @Test(arguments: Case.allCases) func `each failure has its exit status`(_ end: Case) async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         switch end {
         case .refused: desk.server.script(.respond(413))
         case .passing: desk.server.script(.respond(503))
-        case .unknown: desk.server.script(.closeWithoutAnswer())
+        case .unknown: desk.server.script(.closeWithoutResponse())
         default: break
         }
         let file = try desk.folder.write("f.txt", "first")
@@ -87,7 +87,7 @@ import WaybillCore
     }
 
     @Test func `the most severe failure decides, and an unusable outbox exits with 7`() async throws {
-        let desk = try OutboxDesk(.respond(503), .closeWithoutAnswer(), .respond(400))
+        let desk = try OutboxFixture(.respond(503), .closeWithoutResponse(), .respond(400))
         for _ in 0..<3 { _ = try await desk.queue("-F", "a=b", "--attempts", "1") }
         #expect(try await desk.deliver("-j", "1").exit == .status(6))
         #expect(try await desk.outbox("ack").exit == .status(6))
@@ -103,7 +103,7 @@ import WaybillCore
     }
 
     @Test func `credentials are read from the environment or a file and never stored in the outbox`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let secret = "hunter2-\(UInt64.random(in: .min ... .max))"
         let file = try desk.folder.write("secret", "\(secret)-file\n")
         _ = try await desk.queue("-F", "TOKEN=credential:front-desk", "--credential", "backend")
@@ -126,7 +126,7 @@ import WaybillCore
     }
 
     @Test func `a lane blocked by a missing credential continues once it is available`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         _ = try await desk.queue("-F", "a=b", "--credential", "backend")
         let blocked = try await desk.deliver()
         let lane = "127.0.0.1:\(desk.server.port) as backend"
@@ -142,7 +142,7 @@ import WaybillCore
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)]) func `a signal stops the run cleanly, and the next run continues`(
         _ signal: Int32, _ status: Int
     ) async throws {
-        let desk = try OutboxDesk(.stall(afterBodyBytes: 50_000))
+        let desk = try OutboxFixture(.stall(afterBodyBytes: 50_000))
         let file = try desk.folder.writeSparse("large", size: 20_000_000)
         _ = try await desk.queue("-F", "f=@\(file)")
         let child = try desk.startOutbox("run", "--json", "--drain", "0")
@@ -162,7 +162,7 @@ import WaybillCore
 
     @Test func `a signal leaves the request in flight time for its response`() async throws {
         let gate = Gate()
-        let desk = try OutboxDesk(Behaviour([.read(), .wait(gate), .send(Answer(200))]))
+        let desk = try OutboxFixture(Behaviour([.read(), .wait(gate), .send(Answer(200))]))
         for text in ["first", "second"] { _ = try await desk.queue("-F", "a=\(text)") }
         let child = try desk.startOutbox("run", "-j", "1")
         try await desk.server.waitUntil { $0.requests.first?.isComplete == true }
@@ -176,13 +176,13 @@ import WaybillCore
     }
 
     @Test func `an invalid --drain is refused`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let run = try await desk.outbox("run", "--drain", "soon")
         #expect(run.exit == .status(2) && run.errorText.contains("--drain"), "\(run.errorText)")
     }
 
     @Test func `one process delivers, and other processes can steer it`() async throws {
-        let desk = try OutboxDesk(.stall(afterBodyBytes: 50_000))
+        let desk = try OutboxFixture(.stall(afterBodyBytes: 50_000))
         let file = try desk.folder.writeSparse("large", size: 20_000_000)
         _ = try await desk.queue("-F", "f=@\(file)", "--batch", "large")
         let child = try desk.startOutbox("run")
@@ -207,7 +207,7 @@ import WaybillCore
     ) async throws {
         var random = SeededGenerator()
         let server = try VerifyingServer(honoursKeys: honoursKeys, faults: 0, outOf: 24, using: &random)
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let files = try (0..<24).map { try desk.folder.write("f\($0)", "item-\($0)-") }
         let promise = honoursKeys ? ["--idempotency", "honoured"] : []
         let queued = try await Tool.run(
@@ -239,7 +239,7 @@ import WaybillCore
     }
 
     @Test func `a retried item reports the reason and the delay`() async throws {
-        let desk = try OutboxDesk(.respond(503, headers: [("Retry-After", "3")]), .respond(200))
+        let desk = try OutboxFixture(.respond(503, headers: [("Retry-After", "3")]), .respond(200))
         _ = try await desk.queue("-F", "a=b")
         let run = try await desk.deliver("--progress-interval", "0")
         #expect(run.exit == .status(0), "\(run.errorText)")

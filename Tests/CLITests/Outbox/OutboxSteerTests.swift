@@ -9,7 +9,7 @@ import WaybillOutbox
 /// Listing and changing the items of an outbox.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxSteerTests {
     @Test func `commands that change items require a selection`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         _ = try await desk.queue("-F", "a=b")
         for verb in ["pause", "resume", "cancel", "retry", "verify"] {
             let run = try await desk.outbox(verb)
@@ -23,7 +23,7 @@ import WaybillOutbox
     }
 
     @Test func `items are paused, resumed and cancelled by batch, tag, lane and state`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         for (batch, tag) in [("a", "x"), ("a", "y"), ("b", "x")] {
             _ = try await desk.queue("-F", "f=1", "--batch", batch, "--tag", tag)
         }
@@ -38,7 +38,7 @@ import WaybillOutbox
     }
 
     @Test func `doubtful items are retried only with --doubtful, and verified on demand`() async throws {
-        let desk = try OutboxDesk(.closeWithoutAnswer(), .respond(400))
+        let desk = try OutboxFixture(.closeWithoutResponse(), .respond(400))
         for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
         #expect(try await desk.deliver("-j", "1").exit == .status(6))
         let retry = try await desk.outbox("retry", "--failed", "--json")
@@ -58,7 +58,7 @@ import WaybillOutbox
     }
 
     @Test func `results are printed until they are acknowledged`() async throws {
-        let desk = try OutboxDesk(.respond(200, body: "first"), .respond(404, body: "gone"))
+        let desk = try OutboxFixture(.respond(200, body: "first"), .respond(404, body: "gone"))
         for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
         _ = try await desk.deliver("-j", "1")
         let kept = try await desk.outbox("ack", "--keep")
@@ -83,7 +83,7 @@ import WaybillOutbox
     }
 
     @Test func `show prints everything stored about an item and escapes control characters`() async throws {
-        let desk = try OutboxDesk(.respond(422, headers: [("X-Why", "so")], body: "no \u{1B}[2J\nsecond line"))
+        let desk = try OutboxFixture(.respond(422, headers: [("X-Why", "so")], body: "no \u{1B}[2J\nsecond line"))
         let file = try desk.folder.write("a.txt", "text")
         let queued = try await desk.queue(
             "-F", "f=@\(file)", "-F", "t=credential:desk", "--batch", "evil\u{1B}[2J", "--tag", "t1", "--on-unknown",
@@ -112,7 +112,7 @@ import WaybillOutbox
     }
 
     @Test func `ls omits delivered items and prints their number`() async throws {
-        let desk = try OutboxDesk(.respond(200), .respond(400))
+        let desk = try OutboxFixture(.respond(200), .respond(400))
         for _ in 0..<3 { _ = try await desk.queue("-F", "a=b") }
         _ = try await desk.outbox("pause", "3")
         _ = try await desk.deliver("-j", "1")

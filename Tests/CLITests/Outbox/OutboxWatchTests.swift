@@ -6,8 +6,8 @@ import Testing
 
 /// `waybill outbox watch` and the progress bar of `outbox run`.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxWatchTests {
-    private func scene(_ gate: Gate) async throws -> OutboxDesk {
-        let desk = try OutboxDesk(.respond(200, body: "stored").paused(afterBodyBytes: 50_000, until: gate))
+    private func scene(_ gate: Gate) async throws -> OutboxFixture {
+        let desk = try OutboxFixture(.respond(200, body: "stored").paused(afterBodyBytes: 50_000, until: gate))
         let file = try desk.folder.writeSparse("large", size: 6_000_000)
         _ = try await desk.queue("-F", "f=@\(file)", "--batch", "b")
         return desk
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `watch reports a whole batch, and a signal ends only watch`() async throws {
-        let desk = try OutboxDesk(.respond(404))
+        let desk = try OutboxFixture(.respond(404))
         _ = try await desk.queue("-F", "a=b", "--batch", "old")
         _ = try await desk.deliver("-q")
         let old = try await desk.outbox("watch", "--batch", "old")

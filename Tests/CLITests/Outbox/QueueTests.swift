@@ -6,7 +6,7 @@ import WaybillCore
 /// `waybill post --queue` and `waybill put --queue`.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct QueueTests {
     @Test func `queueing a form prints its number and delivers the same body as a direct post`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let file = try desk.folder.write("report.pdf", "contents")
         let queued = try await desk.queue(
             "-F", "BUSINESSNO=20240001", "-F", "file=@\(file);type=application/pdf", "--form-string", "last=@x", "-H",
@@ -30,7 +30,7 @@ import WaybillCore
     }
 
     @Test func `an image is recompressed when queued, and a snapshot outlives its original`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let photo = try desk.folder.write("card.jpg", NoisePhoto.bytes(width: 640, height: 480, seed: 5))
         let text = try desk.folder.write("a.txt", "as it was")
         #expect(
@@ -45,7 +45,7 @@ import WaybillCore
     }
 
     @Test func `relative paths are resolved when the item is queued`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         _ = try desk.folder.write("near.txt", "here")
         let queued = try await ChildProcess.run(
             Tool.path,
@@ -57,7 +57,7 @@ import WaybillCore
     }
 
     @Test func `with --each every file is an item, and a missing one fails alone`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let files = try (0..<70).map { try desk.folder.write("f\($0).txt", "content \($0)") }
         let all = files + [desk.folder.path("missing")]
         let queued = try await Tool.run(
@@ -87,7 +87,7 @@ import WaybillCore
     }
 
     @Test func `queueing several files prints their numbers and a summary`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let files = try (0..<5).map { try desk.folder.write("f\($0)", "\($0)") }
         let plain = try await Tool.run(
             ["post", desk.server.url("/form"), "-F", "f=@{}", "--queue", "--outbox", desk.path, "--each"] + files)
@@ -116,7 +116,7 @@ import WaybillCore
     @Test(arguments: refusals) func `options that cannot be queued are refused with a remedy`(
         _ arguments: [String], _ remedy: String
     ) async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let run = try await Tool.run(
             ["post", desk.server.url("/form"), "--queue", "--outbox", desk.path] + arguments,
             input: Array("secret".utf8))
@@ -146,7 +146,7 @@ import WaybillCore
     }
 
     @Test func `a file is put to a presigned URL without an implicit content type`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let file = try desk.folder.write("front.jpg", "jpeg")
         let far = Int(Date.now.timeIntervalSince1970) + 3_600
         for (query, headers) in [

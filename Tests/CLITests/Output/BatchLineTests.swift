@@ -10,7 +10,7 @@ import WaybillCore
         rate: Double = 1_153_434, timeLeft: Duration? = .seconds(4),
         isEstimated: Bool = false
     ) -> UploadBatchProgress {
-        var ledger = BatchLedger(window: 5, buffer: 5, count: count)
+        var ledger = BatchState(window: 5, buffer: 5, count: count)
         for index in 0..<ended {
             _ = ledger.take()
             _ = ledger.end(index, index < failed ? .failed : .succeeded, acknowledged: 0, total: 0, isRead: true)

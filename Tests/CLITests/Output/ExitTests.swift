@@ -38,7 +38,7 @@ import WaybillStores
     }
 
     @Test func `doctor reports unusable directories and certificates and redacts proxy passwords`() throws {
-        #expect(Checks.temporaryFolder("/nonexistent/folder").verdict == .failed)
+        #expect(Checks.checkTemporaryDirectory("/nonexistent/folder").verdict == .failed)
         #expect(Checks.certificates(in: "/nonexistent/file").verdict == .failed)
         #expect(Checks.certificates(in: "/etc/hostname").verdict == .failed)
         let proxies = Checks.proxies { ["https_proxy": "http://user:pass@proxy:1", "ALL_PROXY": "u:pass@p:2"][$0] }

@@ -38,7 +38,7 @@ import WaybillCore
     @Test func `flags and API words are recognized`() {
         #expect(Self.flags(in: "Raise -m, or give --max-filesize '-k'.") == ["-m", "--max-filesize", "-k"])
         #expect(Self.flags(in: "cn-hangzhou and text-only").isEmpty)
-        for word in ["limits.connect", "whenBusy", "Outbox.open", "a .spill", "call(", "`x`"] {
+        for word in ["limits.connect", "conflictPolicy", "Outbox.open", "a .spill", "call(", "`x`"] {
             #expect(word.contains(Self.api), "\(word)")
         }
     }
@@ -71,7 +71,7 @@ import WaybillCore
         let file = try folder.write("a.txt", "text")
         let photo = try folder.write("photo.jpg", NoisePhoto.bytes(width: 400, height: 320, seed: 1))
         let server = try LoopbackServer(otherwise: .respond(200, body: "more than three bytes"))
-        server.route("/hang", .neverAnswer)
+        server.route("/hang", .neverRespond)
         let front = try await TLSFront(to: server)
         let words = arguments.map { word in
             switch word {

@@ -48,7 +48,7 @@ import Waybill
     /// Creates a page about two photos with the budget of `count` photos.
     private func page(of count: Int, in folder: TemporaryDirectory) async throws -> (text: String, sections: [String]) {
         try FileManager.default.createDirectory(atPath: folder.path("small"), withIntermediateDirectories: false)
-        var pictures: [ReportPicture] = []
+        var pictures: [ReportImage] = []
         let options = JPEGOptions(maxBytes: .bytes(60_000), mode: .draft)
         for number in 1...2 {
             let name = "photo \(number)#.jpg"
@@ -58,7 +58,7 @@ import Waybill
             let links = ReportLinks(page: folder.path("page.html"))
             let report = ShrinkReport(input: file, output: after, picture: result.report)
             pictures.append(
-                ReportPicture(
+                ReportImage(
                     name: name, before: .file(file), after: .file(after), outcome: .success(report),
                     thumbnail: Array(result.bytes), originalLink: links.link(to: file),
                     resultLink: links.link(to: after)))

@@ -19,7 +19,7 @@ struct ReporterTests {
     private func batch(_ acknowledged: Int64) -> UploadBatchProgress {
         var options = UploadBatchOptions()
         options.expectedSizes = [1_000]
-        var ledger = BatchLedger(window: 1, buffer: 1, count: 1, options: options)
+        var ledger = BatchState(window: 1, buffer: 1, count: 1, options: options)
         _ = ledger.take()
         ledger.progress(0, acknowledged: acknowledged, total: nil, isMoving: true, at: .zero)
         return UploadBatchProgress(ledger.sums(at: .zero), bytesPerSecond: 100, pace: 100, elapsed: .zero)
@@ -103,12 +103,12 @@ struct ReporterTests {
     @Test func `a retry of a put is reported once, and its row counts down`() {
         let progress = PutProgress(files: [PutFile(path: "a.jpg", key: "a", size: 100)])
         progress.begin(0, at: .zero)
-        let count = PutCount(acknowledged: 10, bytesPerSecond: 0, retry: retry)
+        let count = PutSnapshot(acknowledged: 10, bytesPerSecond: 0, retry: retry)
         #expect(progress.update(0, count, at: .seconds(1)) == retry)
         #expect(progress.update(0, count, at: .seconds(1)) == nil)
         let flight = progress.flights(at: .seconds(2)).first
         #expect(flight?.stage == .retrying && flight?.retry?.timeLeft == .seconds(1))
-        #expect(progress.update(0, PutCount(acknowledged: 20, bytesPerSecond: 5), at: .seconds(3)) == nil)
+        #expect(progress.update(0, PutSnapshot(acknowledged: 20, bytesPerSecond: 5), at: .seconds(3)) == nil)
         #expect(progress.flights(at: .seconds(3)).first?.stage == .sending)
         progress.end(0, at: .seconds(4))
         #expect(progress.flights(at: .seconds(4)).isEmpty && progress.time(of: 0) == .seconds(4))

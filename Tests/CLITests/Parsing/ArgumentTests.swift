@@ -44,7 +44,7 @@ import Waybill
     }
 
     @Test func `an image setting applies to the named part or to all images`() throws {
-        let settings = try PictureSettings(
+        let settings = try ImageSettings(
             maxBytes: ["100K", "a=b=50K", "front=1K", "front=2K"], quality: ["front=60"])
         #expect(settings.options(forPart: "other", isJPEG: true) == .maxBytes(.kibibytes(100)))
         #expect(settings.options(forPart: "other", isJPEG: false) == nil)
@@ -53,9 +53,9 @@ import Waybill
     }
 
     @Test func `an image setting that applies to no part is refused`() throws {
-        let named = try PictureSettings(maxBytes: ["fornt=100K"], quality: [])
+        let named = try ImageSettings(maxBytes: ["fornt=100K"], quality: [])
         #expect(throws: CommandFailure.self) { try named.checkUse(by: [("front", true)]) }
-        let plain = try PictureSettings(maxBytes: [], quality: ["50"])
+        let plain = try ImageSettings(maxBytes: [], quality: ["50"])
         #expect(throws: CommandFailure.self) { try plain.checkUse(by: [("notes", false)]) }
         try plain.checkUse(by: [("notes", false), ("front", true)])
     }

@@ -51,7 +51,7 @@ import Testing
         /// Returns the options that a command takes from settings.
         func options(of path: String) -> [CommandTree.Argument] {
             let command = tree.leaves(under: "").first { $0.path == path }?.tree
-            return (command?.settings ?? []).filter { !OptionRule.isOfOneCall($0.longNames[0], in: path) }
+            return (command?.settings ?? []).filter { !OptionRule.isPerCall($0.longNames[0], in: path) }
         }
 
         func line(_ argument: CommandTree.Argument, _ path: String) throws -> String {
@@ -146,7 +146,7 @@ import Testing
         let command = try #require(try WaybillCommand.parseAsRoot(words) as? PutCommand)
         let destination = try PutDestination(try #require(command.paths.last))
         let files = try PutPlan.scan(Array(command.paths.dropLast()), to: destination, command.files).files
-        if command.queue.isWanted { try command.refuseWhatIsForNow() } else { try command.queue.checkUnused() }
+        if command.queue.isWanted { try command.checkQueueable() } else { try command.queue.checkUnused() }
         switch (destination, command.queue.isWanted) {
         case (.presigned(let url), true): _ = try command.presigned(url, files, Console())
         case (.oss(let bucket, _), true): _ = try command.objects(ofOSS: bucket, files)

@@ -74,7 +74,7 @@ struct VariableCheckTests {
             try warning(
                 "WAYBILL_CONFIG", "WAYBILL_OUTBOX", "WAYBILL_RETRY", "WAYBILL_CONNECT_TIMEOUT", "WAYBILL_REGION",
                 "WAYBILL_CREDENTIAL_BACKEND", "WAYBILLS", "HOME") == nil)
-        for name in VariableCheck.ofProject { #expect(try warning(name) == nil) }
+        for name in VariableCheck.projectVariables { #expect(try warning(name) == nil) }
     }
 
     @Test func `the list of the project's variables is complete`() throws {
@@ -92,7 +92,7 @@ struct VariableCheckTests {
             }
         }
         let settings = ["WAYBILL_CONFIG", "WAYBILL_OUTBOX"]
-        #expect(found.subtracting(settings).subtracting(VariableCheck.ofProject).isEmpty, "\(found)")
+        #expect(found.subtracting(settings).subtracting(VariableCheck.projectVariables).isEmpty, "\(found)")
         #expect(found.contains("WAYBILL_CI"))
     }
 

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func `with --queue every name is an item`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let files = try ["a", "b"].map { try desk.folder.write($0, $0) }
         let queued = try await desk.queue(
             "-F", "f=@{}", "--each-from", "-", input: Array(files.joined(separator: "\n").utf8))

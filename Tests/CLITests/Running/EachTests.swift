@@ -110,7 +110,7 @@ import WaybillCore
     @Test func `--fail-early stops at the first failure and cancels the others`() async throws {
         let folder = try TemporaryDirectory()
         let files = try files(folder, (0..<40).map { "\($0).txt" })
-        let server = try LoopbackServer(.respond(400), otherwise: .neverAnswer)
+        let server = try LoopbackServer(.respond(400), otherwise: .neverRespond)
         let run = try await Tool.run(
             ["post", server.url(), "-F", "f=@{}", "--parallel", "1", "--fail-early", "--json", "--each"] + files)
         #expect(run.exit == .status(1), "\(run.errorText)")
@@ -128,7 +128,7 @@ import WaybillCore
     ) async throws {
         let folder = try TemporaryDirectory()
         let files = try files(folder, (0..<30).map { "\($0).txt" })
-        let server = try LoopbackServer(.respond(200), otherwise: .neverAnswer)
+        let server = try LoopbackServer(.respond(200), otherwise: .neverRespond)
         let child = try Tool.start(
             ["post", server.url(), "-F", "f=@{}", "--parallel", "2", "--json", "--each"] + files)
         try await server.waitUntil { $0.requests.count(where: \.isComplete) >= 3 }

@@ -33,9 +33,9 @@ import Testing
     }
 
     @Test func `line breaks and tabs are kept, other control characters are escaped`() {
-        #expect(ForeignText.escaped(Self.hostile) == Self.shown)
-        #expect(ForeignText.escaped([]).isEmpty)
-        #expect(ForeignText.escaped(Array("a\r\n\r\nb\n".utf8)) == "a\n\nb\n")
+        #expect(UntrustedText.escaped(Self.hostile) == Self.shown)
+        #expect(UntrustedText.escaped([]).isEmpty)
+        #expect(UntrustedText.escaped(Array("a\r\n\r\nb\n".utf8)) == "a\n\nb\n")
     }
 
     @Test(arguments: [200, 400]) func `a response is escaped on a terminal`(_ status: Int) async throws {

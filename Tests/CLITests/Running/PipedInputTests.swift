@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func `the outbox stores a copy of standard input but references files`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         let file = try desk.folder.write("a.txt", "file")
         let queued = try await desk.queue("-F", "f=@-;filename=x", "-F", "g=@\(file)", input: Array("from a pipe".utf8))
         #expect(queued.exit == .status(0), "\(queued.errorText)")
@@ -150,7 +150,7 @@ import Testing
 
     @Test func `the temporary copy has no name and is gone after a signal`() async throws {
         let place = try TemporaryDirectory()
-        let server = try LoopbackServer(otherwise: .neverAnswer)
+        let server = try LoopbackServer(otherwise: .neverRespond)
         let child = try Tool.start(
             ["post", server.url(), "-F", "f=@-"], environment: ["TMPDIR": place.path],
             input: Array(repeating: 65, count: 3_000_000))

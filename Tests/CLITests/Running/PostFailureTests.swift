@@ -90,7 +90,7 @@ import WaybillCore
     }
 
     @Test func `a request sent without a response exits with 6`() async throws {
-        let server = try LoopbackServer(.closeWithoutAnswer(), .neverAnswer)
+        let server = try LoopbackServer(.closeWithoutResponse(), .neverRespond)
         let closed = try await Tool.run(["post", server.url(), "-F", "a=b", "--retry", "3"])
         #expect(closed.exit == .status(6), "\(closed.errorText)")
         #expect(closed.errorText.contains("Look before you send it again"))

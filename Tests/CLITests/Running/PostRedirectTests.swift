@@ -83,7 +83,7 @@ import WaybillCore
     }
 
     @Test func `a queued form follows the --redirect of outbox run`() async throws {
-        let desk = try OutboxDesk()
+        let desk = try OutboxFixture()
         desk.server.route("/form", .respond(302, headers: [("Location", "/new")]))
         let early = try await desk.queue("-F", "a=b", "--redirect", "resend")
         #expect(early.exit == .status(2) && early.errorText.contains("--redirect"), "\(early.errorText)")

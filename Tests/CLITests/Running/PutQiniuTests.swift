@@ -59,7 +59,7 @@ import Testing
         let line = try #require(try run.jsonLines().first { $0["event"] as? String == "file" })
         #expect(line["resumedBytes"] as? Int == 2 << 20)
         #expect(store.object("film")?.content.size == 5_000_000)
-        #expect(store.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(store.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
     }
 
     @Test func `--forbid-overwrite keeps an existing object`() async throws {

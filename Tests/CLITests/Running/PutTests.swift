@@ -100,7 +100,7 @@ import WaybillCore
         #expect(line["resumedParts"] as? Int == 3)
         #expect(line["total"] as? Int == 1_000_000)
         #expect(store.object("large")?.content.size == 1_000_000)
-        #expect(store.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(store.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
     }
 
     @Test func `a rejection exits with 1 and the store's code, and other files continue`() async throws {
@@ -187,7 +187,7 @@ import WaybillCore
             .respond(203, headers: [("x-oss-request-id", "R1")], body: "<Error><Code>CallbackFailed</Code></Error>"), 1,
             "accepted", true, "storedButCallbackFailed", "the object is stored"
         ),
-        (.respond(203, body: "a proxy"), 6, "unknown", false, "unexpectedAnswer", "not OSS"),
+        (.respond(203, body: "a proxy"), 6, "unknown", false, "unexpectedResponse", "not OSS"),
         (
             .respond(
                 403,
@@ -218,7 +218,7 @@ import WaybillCore
     }
 
     @Test func `a missing response to a presigned URL exits with 6`() async throws {
-        let server = try LoopbackServer(.neverAnswer)
+        let server = try LoopbackServer(.neverRespond)
         let file = try folder.write("a", "a")
         let run = try await Tool.run(
             ["put", file, server.url("/k?Signature=s"), "--response-timeout", "0.2", "--retry", "0"])

@@ -65,7 +65,7 @@ import WaybillCore
     @Test func `a rejection has a head, and without a response the file of -D is kept`() async throws {
         let folder = try TemporaryDirectory()
         let kept = try folder.write("head", "kept")
-        let server = try LoopbackServer(.respond(413, body: "no"), .closeWithoutAnswer())
+        let server = try LoopbackServer(.respond(413, body: "no"), .closeWithoutResponse())
         let refused = try await Tool.run(["post", server.url(), "-F", "a=b", "-i"])
         #expect(refused.exit == .status(1))
         #expect(refused.text == Self.head("HTTP/1.1 413 Content Too Large", [], length: 2) + "no")
@@ -102,7 +102,7 @@ import WaybillCore
     }
 
     @Test func `--json lists header fields in order and redacts secrets`() async throws {
-        let server = try LoopbackServer(Self.answer, .closeWithoutAnswer())
+        let server = try LoopbackServer(Self.answer, .closeWithoutResponse())
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--json"])
         let fields = try #require(try run.jsonLines().last?["headers"] as? [[String: String]])
         #expect(fields.map { $0["name"] } == Self.fields.map(\.0) + ["Content-Length"])

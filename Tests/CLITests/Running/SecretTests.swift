@@ -34,7 +34,8 @@ import WaybillCore
     ) async throws {
         let folder = try TemporaryDirectory()
         let server = try LoopbackServer(
-            .respond(200, body: "ok"), .respond(403, body: "no"), .closeWithoutAnswer(), .answerCut("garbage\r\n\r\n"))
+            .respond(200, body: "ok"), .respond(403, body: "no"), .closeWithoutResponse(),
+            .truncatedResponse("garbage\r\n\r\n"))
         let url = "http://me:url-passw0rd@127.0.0.1:\(server.port)/p?sig=query-t0ken"
         for exit in [0, 1, 6, 6] {
             let run = try await run(url, folder, output)

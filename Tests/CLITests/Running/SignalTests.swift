@@ -45,7 +45,7 @@ import WaybillCore
     }
 
     @Test func `a signal while awaiting the response leaves the outcome unknown`() async throws {
-        let server = try LoopbackServer(.neverAnswer)
+        let server = try LoopbackServer(.neverRespond)
         let child = try Tool.start(["post", server.url(), "-F", "a=b", "--json"])
         try await child.waitUntil { $0.text.contains("awaitingResponse") }
         child.signal(SIGINT)

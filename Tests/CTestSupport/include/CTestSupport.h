@@ -36,7 +36,7 @@ void cts_delay_acknowledgements(int socket);
 void cts_close(int socket);
 /// Returns 1 if the program at the other end of a loopback connection has closed its descriptor, even if its FIN is
 /// still queued behind unread bytes; otherwise 0. Reads the socket table (proc(5), /proc/net/tcp).
-int cts_peer_has_let_go(int socket);
+int cts_peer_has_closed(int socket);
 
 // Waiting (Sockets.c).
 

@@ -47,7 +47,7 @@ private func configurations(
     configuration.retry = RetryPolicy(maxRetries: 3)
     // end
     // row: maxConcurrentRequestCount
-    configuration.requestsAtOnce = 5
+    configuration.maximumConcurrentRequests = 5
     // end
     // row: HTTPMaximumConnectionsPerHost
     settings.slotsPerHost = 5
@@ -263,7 +263,7 @@ private func largeFiles(
     configuration.partSize = .mebibytes(1)
     // end
     // row: recordDirectoryPath
-    configuration.records = RecordFolder(path: "/var/lib/kiosk/uploads")
+    configuration.records = RecordDirectory(path: "/var/lib/kiosk/uploads")
     // end
     // row: deleteUploadIdOnCancelling, abortResumableMultipartUpload:
     try await client.abandonUpload(file: path, to: key)
@@ -350,7 +350,7 @@ private func errors(
     // end
     _ = isUnsigned
     // row: OSSClientErrorCodeFileCantWrite
-    let cantKeepRecords = error.code == .recordFolderUnusable
+    let cantKeepRecords = error.code == .recordDirectoryUnusable
     // end
     _ = cantKeepRecords
     // row: OSSClientErrorCodeFileCantRead

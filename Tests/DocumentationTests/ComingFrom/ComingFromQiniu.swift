@@ -79,7 +79,7 @@ private func rows3(
     configuration.partsAtOnce = 3
     // end
     // row: recorder, QNFileRecorder
-    configuration.records = RecordFolder(path: "/var/lib/photos/uploads")
+    configuration.records = RecordDirectory(path: "/var/lib/photos/uploads")
     // end
     // row: retryMax (1), retryInterval (0.5 s)
     configuration.retriesPerHost = 1
@@ -274,7 +274,7 @@ private func rows11(
     _ error: StoreError
 ) {
     // row: info.isNotQiniu
-    let isSomebodyElse = error.code == .unexpectedAnswer
+    let isSomebodyElse = error.code == .unexpectedResponse
     // end
     _ = isSomebodyElse
     // row: kQNFileError, a file that changed

@@ -6,7 +6,7 @@ import WaybillStores
 private func ossClient(_ session: UploadSession) async throws {
     // snippet: put into OSS
     var configuration = try AliyunOSSClient.Configuration(endpoint: .region("cn-hangzhou"), bucket: "cards")
-    configuration.records = RecordFolder(path: "/var/lib/kiosk/uploads")
+    configuration.records = RecordDirectory(path: "/var/lib/kiosk/uploads")
     let client = try AliyunOSSClient(
         configuration: configuration, credentials: .tokenServer("https://backend.example/sts", through: session))
     let stored = try await client.upload(file: "scan.pdf", to: "2026/scan.pdf")

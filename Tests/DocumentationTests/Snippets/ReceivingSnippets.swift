@@ -10,7 +10,7 @@ private func receiving(_ request: Request) async throws -> ([CollectedFile], Str
     var number = ""
     // snippet: receiving
     let form = try IncomingForm(request.body, contentType: request.contentType)
-    let folder = try await UploadFolder(path: "/var/lib/cards")
+    let folder = try await UploadDirectory(path: "/var/lib/cards")
     for try await part in form {
         switch part.name {
         case "front": _ = try await part.collect(to: folder)

@@ -31,7 +31,7 @@ private struct Router: Sendable {
 
 // snippet: receive
 private func receive(_ request: Request) async throws -> Answer {
-    let folder = try await UploadFolder(path: "/var/lib/cards")
+    let folder = try await UploadDirectory(path: "/var/lib/cards")
     var fields: [String: String] = [:]
     do {
         let form = try IncomingForm(request.body, contentType: request.contentType)

@@ -42,7 +42,7 @@ private let form: MultipartForm = [
 
     // snippet: test an outcome
     @Test func `a lost answer is not sent again`() async throws {
-        let transport = ScriptedTransport(.losingAnswer)
+        let transport = ScriptedTransport(.losingResponse)
         let session = UploadSession(configuration: .init(), transport: transport)
         let error = await #expect(throws: UploadError.self) {
             try await session.upload(form, to: "http://backend.example/upload")

@@ -59,7 +59,7 @@ import Waybill
         var configuration = UploadSession.Configuration()
         configuration.slots = 1
         let session = UploadSession(configuration: configuration)
-        let hole = try BlackHole()
+        let hole = try UnresponsivePort()
         let tasks = (0..<4).map { _ in session.start(request(.multipartPOST, hole.url())) }
         for task in tasks.reversed() {
             task.cancel()
@@ -71,7 +71,7 @@ import Waybill
 
     @Test func `a source that throws halfway leaves the upload incomplete`() async throws {
         struct DiskOnFire: Error {}
-        let server = try LoopbackServer(otherwise: .neverAnswer)
+        let server = try LoopbackServer(otherwise: .neverRespond)
         let chunks = AsyncThrowingStream<[UInt8], any Error> { continuation in
             continuation.yield([UInt8](repeating: 1, count: 100_000))
             continuation.finish(throwing: DiskOnFire())

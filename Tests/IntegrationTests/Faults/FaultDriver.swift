@@ -118,11 +118,11 @@ struct FaultDriver: Sendable {
             let port = try ClosedPort()
             return (port.url(), port)
         case .blackHole:
-            let hole = try BlackHole()
+            let hole = try UnresponsivePort()
             return (hole.url(), hole)
         case .absentName: return ("http://\(TestHost.absent()):80/", nil)
         case .hangingName:
-            let name = HangingName()
+            let name = HangingHostName()
             return ("http://\(name.host):80/", name)
         }
     }

@@ -153,18 +153,18 @@ enum FaultTable {
     }
 
     static let brokenAnswers: [FaultRow] = [
-        broken("head cut by an end", .answerCut("HTTP/1.1 200 OK\r\nConte"), .responseIncomplete),
-        broken("head cut after a line", .answerCut("HTTP/1.1 200 OK\r\n"), .responseIncomplete),
+        broken("head cut by an end", .truncatedResponse("HTTP/1.1 200 OK\r\nConte"), .responseIncomplete),
+        broken("head cut after a line", .truncatedResponse("HTTP/1.1 200 OK\r\n"), .responseIncomplete),
         // A RST may discard what was sent before it.
         broken(
-            "head cut by a reset", .answerCut("HTTP/1.1 200 OK\r\nConte", .reset), .responseIncomplete,
+            "head cut by a reset", .truncatedResponse("HTTP/1.1 200 OK\r\nConte", .reset), .responseIncomplete,
             .connectionLost),
         broken("body cut by an end", .bodyCut(announced: 100, sent: "half"), .responseIncomplete),
         broken(
             "body cut by a reset", .bodyCut(announced: 100, sent: "half", .reset), .responseIncomplete,
             .connectionLost),
-        broken("garbage", .answerCut("SSH-2.0-OpenSSH_9.2\r\n"), .malformedResponse),
-        broken("impossible status", .answerCut("HTTP/1.1 9999 Odd\r\n\r\n"), .malformedResponse),
+        broken("garbage", .truncatedResponse("SSH-2.0-OpenSSH_9.2\r\n"), .malformedResponse),
+        broken("impossible status", .truncatedResponse("HTTP/1.1 9999 Odd\r\n\r\n"), .malformedResponse),
         broken("endless head", .endlessHead, .responseTooLarge),
         broken("endless body", .endlessBody, .responseTooLarge),
         broken(

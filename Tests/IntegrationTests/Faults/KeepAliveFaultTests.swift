@@ -47,7 +47,7 @@ import Waybill
     {
         var quickRounds = 0
         for _ in 0..<50 {
-            let server = try LoopbackServer(.respond(200), .closeUnderRequest(), keepsBodies: false)
+            let server = try LoopbackServer(.respond(200), .closeDuringRequest(), keepsBodies: false)
             #expect(try await upload(200_000, shape, to: server).get().status == .ok)
             let start = ContinuousClock.now
             let result = await upload(size, shape, to: server, twice)
@@ -89,7 +89,7 @@ import Waybill
     func `an upload read by a server that then closes is resent only with an idempotent method`(
         fault: (closing: Behaviour.Closing, size: Int), shape: Shape
     ) async throws {
-        let server = try LoopbackServer(.respond(200), .closeWithoutAnswer(fault.closing), keepsBodies: false)
+        let server = try LoopbackServer(.respond(200), .closeWithoutResponse(fault.closing), keepsBodies: false)
         #expect(try await upload(1_000, shape, to: server).get().status == .ok)
         let result = await upload(fault.size, shape, to: server, twice)
         if shape == .rawPUT {

@@ -99,9 +99,10 @@ import Waybill
     }
 
     @Test(arguments: [
-        Behaviour([.close(.reset)]), Behaviour([.close(.finish)]), .answerCut("HTTP/1.1 200 Conn"),
-        .answerCut("HTTP/1.1 200 OK\r\n\r\n"), .answerCut("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"),
-        .answerCut("nonsense\r\n\r\n"),
+        Behaviour([.close(.reset)]), Behaviour([.close(.finish)]), .truncatedResponse("HTTP/1.1 200 Conn"),
+        .truncatedResponse("HTTP/1.1 200 OK\r\n\r\n"),
+        .truncatedResponse("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"),
+        .truncatedResponse("nonsense\r\n\r\n"),
     ])
     func `a tunnel that is cut or refused leaves nothing sent`(behaviour: Behaviour) async throws {
         let proxy = try LoopbackServer(behaviour)
@@ -134,7 +135,7 @@ import Waybill
     }
 
     @Test func `a tunnel without a response ends at the connect timeout`() async throws {
-        let proxy = try LoopbackServer(.neverAnswer)
+        let proxy = try LoopbackServer(.neverRespond)
         let error = try failure(
             await upload(to: "https://backend.invalid/", over: proxy.url()) {
                 $0.limits.connect = .milliseconds(300)

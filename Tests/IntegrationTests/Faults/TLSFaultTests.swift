@@ -46,7 +46,7 @@ import Waybill
 
     @Test(arguments: Shape.allCases) func `a reset during the handshake is reported`(shape: Shape) async throws {
         var row = refused("reset in the handshake", .tlsFailed, .connectionLost)
-        row.behaviours = { _ in [.closeUnderRequest(.reset)] }
+        row.behaviours = { _ in [.closeDuringRequest(.reset)] }
         try await checkBare(row, shape)
     }
 

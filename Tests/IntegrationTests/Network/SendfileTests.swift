@@ -7,7 +7,7 @@ import WaybillCurl
 /// differ.
 @Suite(
     .enabled(
-        if: CurlLibrary.takesOurWordForTheEnd && Kernel.knowsWhatIsCached,
+        if: CurlLibrary.reliesOnReadCallbackForEnd && Kernel.hasCachestat,
         "needs Linux 6.5 (cachestat(2)) and a libcurl before 8.7"),
     .timeLimit(.minutes(Slowness.factor)))
 struct SendfileTests {

@@ -131,7 +131,7 @@ extension RecordedRequest {
         for line in headerLines {
             guard let colon = line.firstIndex(of: ":") else { continue }
             let name = line[..<colon].lowercased()
-            let value = String(line[line.index(after: colon)...].trimmingBlanks)
+            let value = String(line[line.index(after: colon)...].trimmingWhitespace)
             fields[name] = fields[name].map { "\($0),\(value)" } ?? value
         }
         return fields

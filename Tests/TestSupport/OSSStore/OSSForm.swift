@@ -61,8 +61,8 @@ struct OSSForm {
             let halves = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard halves.count == 2 else { throw malformed("A line of a part has no colon: \(line)") }
             switch halves[0].lowercased() {
-            case "content-disposition": disposition = String(halves[1].trimmingBlanks)
-            case "content-type": contentType = String(halves[1].trimmingBlanks)
+            case "content-disposition": disposition = String(halves[1].trimmingWhitespace)
+            case "content-type": contentType = String(halves[1].trimmingWhitespace)
             default: break
             }
         }
@@ -82,7 +82,7 @@ struct OSSForm {
             return character == ";" && !isInQuotes
         }
         for piece in pieces.dropFirst() {
-            let halves = piece.trimmingBlanks.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let halves = piece.trimmingWhitespace.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard halves.count == 2, halves[0].lowercased() == name else { continue }
             let isQuoted = halves[1].hasPrefix("\"") && halves[1].hasSuffix("\"") && halves[1].utf8.count > 1
             return isQuoted ? String(halves[1].dropFirst().dropLast()) : String(halves[1])

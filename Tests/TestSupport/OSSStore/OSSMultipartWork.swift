@@ -121,10 +121,10 @@ extension OSSWork {
         let parts = StoreText.elements("Part", in: text)
         guard !parts.isEmpty else { throw OSSRefusal.malformedXML("There is no Part.") }
         return try parts.map { part in
-            guard let number = StoreText.elements("PartNumber", in: part).first.flatMap({ Int($0.trimmingBlanks) }),
+            guard let number = StoreText.elements("PartNumber", in: part).first.flatMap({ Int($0.trimmingWhitespace) }),
                 let etag = StoreText.elements("ETag", in: part).first
             else { throw OSSRefusal.malformedXML("A Part lacks its number or its ETag.") }
-            let digest = String(StoreText.fromXML(etag).trimmingBlanks.filter { $0 != "\"" })
+            let digest = String(StoreText.fromXML(etag).trimmingWhitespace.filter { $0 != "\"" })
             guard let known = upload.parts[number], known.md5 == digest.uppercased() else {
                 throw OSSRefusal(
                     400, "InvalidPart",

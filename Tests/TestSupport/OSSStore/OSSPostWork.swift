@@ -72,7 +72,7 @@ extension OSSWork {
         guard date.hasPrefix(scope.day) else {
             throw OSSRefusal.badRequest("Date and credential are of different days.")
         }
-        guard time <= gate.now + OSSGate.allowedSkew, gate.now <= time + 604_800 else {
+        guard time <= gate.now + OSSAuthenticator.allowedSkew, gate.now <= time + 604_800 else {
             throw OSSRefusal.denied("Invalid according to Policy: the signature is of another time.")
         }
         guard signature == OSSSignatures.signatureV4(policy, secret: account.secret, scope: scope) else {

@@ -97,7 +97,7 @@ package struct OSSObject: Sendable {
     /// The fields of the request that created it, with lower-case names: `x-oss-meta-author`, `content-type`.
     package var fields: [String: String] = [:]
     /// How often it was created: by Put, Post, Complete or the first Append.
-    package var timesMade = 0
+    package var timesStored = 0
     /// The callback body when it was created, with variables replaced; `nil` without a callback.
     package var callback: String?
 }
@@ -117,7 +117,7 @@ package struct OSSPartCount: Sendable, Hashable {
     /// The number of requests whose part was stored.
     package var stored = 0
     /// The number of requests that began when the part was already stored, so that ListParts would have listed it.
-    package var begunThoughStored = 0
+    package var resentAfterStored = 0
     /// The number of requests that have not ended.
     package var inFlight = 0
     /// The maximum number of concurrent requests.
@@ -150,7 +150,7 @@ package struct OSSLogEntry: Sendable {
             guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
                 continue
             }
-            return String(line[line.index(after: colon)...].trimmingBlanks)
+            return String(line[line.index(after: colon)...].trimmingWhitespace)
         }
         return nil
     }

@@ -71,7 +71,7 @@ package final class OSSStore: Sendable {
 
     /// Performs an action once when the total number of body bytes reaches the mark, or immediately if it has. The
     /// action runs before anything more is read.
-    package func whenTaken(bytes mark: Int, _ action: @escaping @Sendable () -> Void) {
+    package func onBytesReceived(bytes mark: Int, _ action: @escaping @Sendable () -> Void) {
         once({ $0.bodyBytes >= mark }, action)
     }
 
@@ -105,7 +105,7 @@ package final class OSSStore: Sendable {
         core.state.update { state in
             let content = BodyIntake.stored(bytes)
             state.objects[ObjectName(bucket: bucket, key: Array(key.utf8))] = OSSObject(
-                content: content, etag: content.md5, timesMade: 1)
+                content: content, etag: content.md5, timesStored: 1)
         }
     }
 

@@ -13,7 +13,7 @@ final class OSSStoreCore: Sendable {
     private struct Errand: Sendable {
         let number: Int
         let call: OSSCall
-        let gate: OSSGate
+        let gate: OSSAuthenticator
         var fault: OSSFault?
 
         var requestID: String { "5C3D9175B6FC201293AD\(format(number))" }
@@ -82,7 +82,7 @@ final class OSSStoreCore: Sendable {
     private func fault(_ errand: Errand) -> OSSRefusal? {
         switch errand.fault {
         case .busy?: OSSRefusal(503, "ServiceUnavailable", "Please reduce your request rate.", ec: "0048-00000101")
-        case .tokenExpired?: OSSGate.tokenExpired
+        case .tokenExpired?: OSSAuthenticator.tokenExpired
         case .denied?: OSSRefusal.denied("You have no right to access this object because of bucket acl.")
         case .noSuchUpload?: OSSRefusal.noSuchUpload(errand.call.uploadID ?? "")
         case .html(let status)?: OSSRefusal(status, "", "", ec: "")
@@ -149,7 +149,7 @@ final class OSSStoreCore: Sendable {
         return end(errand, answer, refusal.status, refusal.code)
     }
 
-    private func common(_ requestID: String, _ gate: OSSGate) -> [(String, String)] {
+    private func common(_ requestID: String, _ gate: OSSAuthenticator) -> [(String, String)] {
         let date = gate.skew?.hasTrueDate ?? true ? StoreDate.http(gate.now) : "Thu, 01 Jan 1970 00:00:00 GMT"
         return [
             ("Server", "AliyunOSS"), ("Date", date), ("x-oss-request-id", requestID), ("x-oss-server-time", "3"),
@@ -161,7 +161,7 @@ final class OSSStoreCore: Sendable {
     }
 
     private func refuseUnread(_ request: RecordedRequest, _ refusal: OSSRefusal) -> [Behaviour.Step] {
-        let gate = OSSGate(settings: settings, now: settings.now(), skew: nil)
+        let gate = OSSAuthenticator(settings: settings, now: settings.now(), skew: nil)
         let answer = refusal.answer(
             requestID: "5C3D9175B6FC201293ADFFFF", host: host(request), isHead: request.method == "HEAD",
             fields: common("5C3D9175B6FC201293ADFFFF", gate))
@@ -181,7 +181,7 @@ final class OSSStoreCore: Sendable {
     private func enter(_ call: OSSCall) -> Errand {
         state.update { state in
             let skew = state.skew
-            let gate = OSSGate(settings: settings, now: settings.now() + (skew?.seconds ?? 0), skew: skew)
+            let gate = OSSAuthenticator(settings: settings, now: settings.now() + (skew?.seconds ?? 0), skew: skew)
             var errand = Errand(number: state.log.count, call: call, gate: gate)
             if let index = state.faults.firstIndex(where: { $0.befalls(call) && Self.fits($0.fault, call) }) {
                 errand.fault = state.faults[index].fault
@@ -197,7 +197,7 @@ final class OSSStoreCore: Sendable {
             if call.operation == .uploadPart, let id = call.uploadID, let number = call.partNumber {
                 var count = state.counts[.init(uploadID: id, number: number)] ?? OSSPartCount()
                 count.begun += 1
-                if state.uploads[id]?.parts[number] != nil { count.begunThoughStored += 1 }
+                if state.uploads[id]?.parts[number] != nil { count.resentAfterStored += 1 }
                 count.inFlight += 1
                 count.peakInFlight = max(count.peakInFlight, count.inFlight)
                 state.counts[.init(uploadID: id, number: number)] = count

@@ -22,7 +22,7 @@ struct OSSReply {
 struct OSSWork {
     let call: OSSCall
     let settings: OSSStoreSettings
-    let gate: OSSGate
+    let gate: OSSAuthenticator
     let body: StoredBytes
 
     /// - Throws: ``OSSRefusal``, in which case nothing has changed.
@@ -83,7 +83,7 @@ struct OSSWork {
         object.content.bytes =
             position == 0 ? body.bytes : object.content.bytes.flatMap { old in body.bytes.map { old + $0 } }
         object.etag = StoreText.hex(object.content.crc64)
-        if position == 0 { object.timesMade += 1 }
+        if position == 0 { object.timesStored += 1 }
         state.objects[name] = object
         return OSSReply(
             fields: [("ETag", "\"\(object.etag)\""), ("x-oss-next-append-position", "\(object.content.size)")],
@@ -117,7 +117,7 @@ struct OSSWork {
     /// Stores an object under its name.
     func add(_ object: OSSObject, _ name: ObjectName, to state: inout OSSState) {
         var object = object
-        object.timesMade = (state.objects[name]?.timesMade ?? 0) + 1
+        object.timesStored = (state.objects[name]?.timesStored ?? 0) + 1
         state.objects[name] = object
     }
 

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
 /// A rejection by a ``QiniuStore``.
-struct QiniuRefusal: Error, Sendable {
+struct QiniuErrorResponse: Error, Sendable {
     let status: Int
     let message: String
 
@@ -10,9 +10,9 @@ struct QiniuRefusal: Error, Sendable {
         self.message = message
     }
 
-    static let badToken = QiniuRefusal(401, "bad token")
-    static let expiredToken = QiniuRefusal(401, "expired token")
-    static let noSuchUpload = QiniuRefusal(612, "no such uploadId")
+    static let badToken = QiniuErrorResponse(401, "bad token")
+    static let expiredToken = QiniuErrorResponse(401, "expired token")
+    static let noSuchUpload = QiniuErrorResponse(612, "no such uploadId")
 }
 
 /// A request as Qiniu interprets it, from its raw target.

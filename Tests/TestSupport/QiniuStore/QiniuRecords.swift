@@ -97,7 +97,7 @@ package struct QiniuStoredObject: Sendable {
     /// The fields of the form that created it, by name.
     package var fields: [String: String] = [:]
     /// How often it was created.
-    package var timesMade = 0
+    package var timesStored = 0
 }
 
 /// An incomplete upload in parts.
@@ -122,7 +122,7 @@ package struct QiniuPartCount: Sendable, Hashable {
     /// The number of requests whose part was stored.
     package var stored = 0
     /// The number of requests that began when the part was already stored, so that the list would have contained it.
-    package var begunThoughStored = 0
+    package var resentAfterStored = 0
     package var inFlight = 0
     package var peakInFlight = 0
 }

@@ -65,7 +65,7 @@ package final class QiniuStore: Sendable {
 
     /// Performs an action once when the total number of body bytes reaches the mark, or immediately if it has. The
     /// action runs before anything more is read.
-    package func whenTaken(bytes mark: Int, _ action: @escaping @Sendable () -> Void) {
+    package func onBytesReceived(bytes mark: Int, _ action: @escaping @Sendable () -> Void) {
         once({ $0.bodyBytes >= mark }, action)
     }
 
@@ -98,7 +98,7 @@ package final class QiniuStore: Sendable {
             var object = QiniuStoredObject()
             object.content = QiniuBytes(of: bytes)
             object.hash = object.content.etag
-            object.timesMade = 1
+            object.timesStored = 1
             state.objects[QiniuState.Name(bucket: bucket, key: Array(key.utf8))] = object
         }
     }

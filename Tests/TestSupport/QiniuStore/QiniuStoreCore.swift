@@ -49,7 +49,7 @@ final class QiniuStoreCore: Sendable {
 
     private func finish(_ errand: Errand, _ body: QiniuBytes) -> [Behaviour.Step] {
         switch errand.fault {
-        case .refuse(let status, let message)?: return [.send(refuse(errand, QiniuRefusal(status, message)))]
+        case .refuse(let status, let message)?: return [.send(refuse(errand, QiniuErrorResponse(status, message)))]
         case .forget?: return [.send(refuse(errand, .noSuchUpload))]
         case .captivePortal?:
             let page = "<html><body>Please log in to the network of the hotel.</body></html>"
@@ -58,9 +58,9 @@ final class QiniuStoreCore: Sendable {
         }
         if errand.call.operation == .regions { return [.send(answer(errand, 200, regions(errand.call)))] }
         let work = QiniuWork(
-            call: errand.call, settings: settings, gate: QiniuGate(settings: settings), body: body)
+            call: errand.call, settings: settings, gate: QiniuAuthenticator(settings: settings), body: body)
         switch state.update({ state in Result { try work.perform(&state) } }) {
-        case .failure(let error): return [.send(refuse(errand, error as! QiniuRefusal))]
+        case .failure(let error): return [.send(refuse(errand, error as! QiniuErrorResponse))]
         case .success(let text): return reply(errand, text)
         }
     }
@@ -72,7 +72,7 @@ final class QiniuStoreCore: Sendable {
             leave(errand)
             return [.close(.reset)]
         case .callbackFailed?:
-            let refusal = QiniuRefusal(579, #"{"callback_url":"http://backend.example/","callback_bodyType":""}"#)
+            let refusal = QiniuErrorResponse(579, #"{"callback_url":"http://backend.example/","callback_bodyType":""}"#)
             return [.send(refuse(errand, refusal))]
         case .wrongHash?:
             return [.send(answer(errand, 200, #"{"hash":"\#(QiniuBytes(of: [1, 2, 3]).etag)","key":"k"}"#))]
@@ -103,7 +103,7 @@ final class QiniuStoreCore: Sendable {
         return end(errand, status, Answer(status, headers: fields, text: json))
     }
 
-    private func refuse(_ errand: Errand, _ refusal: QiniuRefusal) -> Answer {
+    private func refuse(_ errand: Errand, _ refusal: QiniuErrorResponse) -> Answer {
         answer(errand, refusal.status, #"{"error":\#(QiniuText.json(refusal.message))}"#)
     }
 
@@ -128,7 +128,7 @@ final class QiniuStoreCore: Sendable {
                 let name = QiniuPartName(uploadID: id, number: number)
                 var count = state.counts[name] ?? QiniuPartCount()
                 count.begun += 1
-                if state.uploads[id]?.parts[number] != nil { count.begunThoughStored += 1 }
+                if state.uploads[id]?.parts[number] != nil { count.resentAfterStored += 1 }
                 count.inFlight += 1
                 count.peakInFlight = max(count.peakInFlight, count.inFlight)
                 state.counts[name] = count

@@ -4,12 +4,12 @@ internal import FoundationEssentials
 struct QiniuWork {
     let call: QiniuCall
     let settings: QiniuStoreSettings
-    let gate: QiniuGate
+    let gate: QiniuAuthenticator
     let body: QiniuBytes
 
     /// Performs the request and returns the response.
     ///
-    /// - Throws: ``QiniuRefusal``.
+    /// - Throws: ``QiniuErrorResponse``.
     func perform(_ state: inout QiniuState) throws -> String {
         switch call.operation {
         case .form: return try form(&state)
@@ -27,24 +27,24 @@ struct QiniuWork {
         case .abort:
             _ = try policy()
             guard let id = call.uploadID, state.uploads.removeValue(forKey: id) != nil else {
-                throw QiniuRefusal.noSuchUpload
+                throw QiniuErrorResponse.noSuchUpload
             }
             state.aborted.append(id)
             return "{}"
-        case .regions, .unknown: throw QiniuRefusal(404, "no such page")
+        case .regions, .unknown: throw QiniuErrorResponse(404, "no such page")
         }
     }
 
     private func policy() throws -> QiniuStorePolicy {
         let policy = try gate.policy(gate.token(of: call.request))
-        guard policy.bucket == call.bucket else { throw QiniuRefusal(403, "bucket doesn't match scope") }
+        guard policy.bucket == call.bucket else { throw QiniuErrorResponse(403, "bucket doesn't match scope") }
         return policy
     }
 
     private func upload(_ state: QiniuState) throws -> (id: String, upload: QiniuOpenUpload) {
         guard let id = call.uploadID, let upload = state.uploads[id], upload.bucket == call.bucket,
             upload.key == call.key, upload.expires > settings.now()
-        else { throw QiniuRefusal.noSuchUpload }
+        else { throw QiniuErrorResponse.noSuchUpload }
         return (id, upload)
     }
 
@@ -53,7 +53,7 @@ struct QiniuWork {
         let (id, _) = try upload(state)
         let number = call.part ?? 0
         if let md5 = call.request.value(of: "Content-MD5"), md5 != body.md5 {
-            throw QiniuRefusal(406, "md5 does not match")
+            throw QiniuErrorResponse(406, "md5 does not match")
         }
         state.uploads[id]?.parts[number] = body
         state.counts[QiniuPartName(uploadID: id, number: number)]?.stored += 1
@@ -81,16 +81,16 @@ struct QiniuWork {
         let (id, upload) = try upload(state)
         guard let bytes = body.bytes,
             let wish = try? JSONDecoder().decode(Completion.self, from: Data(bytes)), !wish.parts.isEmpty
-        else { throw QiniuRefusal(400, "invalid json") }
+        else { throw QiniuErrorResponse(400, "invalid json") }
         let numbers = wish.parts.map(\.partNumber)
-        guard numbers == Set(numbers).sorted() else { throw QiniuRefusal(400, "parts are not in order") }
+        guard numbers == Set(numbers).sorted() else { throw QiniuErrorResponse(400, "parts are not in order") }
         var pieces: [QiniuBytes] = []
         for (place, part) in wish.parts.enumerated() {
             guard let piece = upload.parts[part.partNumber], piece.etag == part.etag else {
-                throw QiniuRefusal(400, "invalid part \(part.partNumber)")
+                throw QiniuErrorResponse(400, "invalid part \(part.partNumber)")
             }
             guard place == wish.parts.count - 1 || piece.size >= settings.smallestPart else {
-                throw QiniuRefusal(400, "part \(part.partNumber) is too small")
+                throw QiniuErrorResponse(400, "part \(part.partNumber) is too small")
             }
             pieces.append(piece)
         }
@@ -115,9 +115,9 @@ struct QiniuWork {
     private func form(_ state: inout QiniuState) throws -> String {
         guard let bytes = body.bytes,
             let form = try? OSSForm(bytes, contentType: call.request.value(of: "Content-Type") ?? "")
-        else { throw QiniuRefusal(400, "invalid multipart format") }
-        guard let token = form.value("token") else { throw QiniuRefusal(400, "token not specified") }
-        guard let fileName = form.file.filename else { throw QiniuRefusal(400, "file is not a file") }
+        else { throw QiniuErrorResponse(400, "invalid multipart format") }
+        guard let token = form.value("token") else { throw QiniuErrorResponse(400, "token not specified") }
+        guard let fileName = form.file.filename else { throw QiniuErrorResponse(400, "file is not a file") }
         let policy = try gate.policy(token)
         let key = form.fields.first { $0.name == "key" }?.value
         try gate.check(key, policy)
@@ -125,7 +125,7 @@ struct QiniuWork {
         object.content = QiniuBytes(of: form.file.value)
         if object.content.size > settings.keepsBodiesUpTo { object.content.bytes = nil }
         if let text = form.value("crc32"), UInt32(text) != object.content.crc32 {
-            throw QiniuRefusal(406, "crc32 does not match")
+            throw QiniuErrorResponse(406, "crc32 does not match")
         }
         object.hash = object.content.etag
         object.type = form.file.contentType ?? "application/octet-stream"
@@ -144,13 +144,13 @@ struct QiniuWork {
         _ object: QiniuStoredObject, key: [UInt8]?, _ policy: QiniuStorePolicy, _ state: inout QiniuState
     ) throws -> String {
         if let most = policy.fsizeLimit, object.content.size > most {
-            throw QiniuRefusal(413, "request entity too large: fsizeLimit")
+            throw QiniuErrorResponse(413, "request entity too large: fsizeLimit")
         }
         if let least = policy.fsizeMin, object.content.size < least {
-            throw QiniuRefusal(403, "file is smaller than fsizeMin")
+            throw QiniuErrorResponse(403, "file is smaller than fsizeMin")
         }
         if let types = policy.mimeLimit, !Self.allows(types, object.type) {
-            throw QiniuRefusal(403, "limited mimeType: this file type is forbidden to upload")
+            throw QiniuErrorResponse(403, "limited mimeType: this file type is forbidden to upload")
         }
         var object = object
         var known = [
@@ -164,8 +164,8 @@ struct QiniuWork {
         let place = QiniuState.Name(bucket: policy.bucket, key: name)
         let old = state.objects[place]
         let mayOverwrite = policy.scopeKey != nil && (policy.insertOnly ?? 0) == 0
-        if let old, !mayOverwrite, old.hash != object.hash { throw QiniuRefusal(614, "file exists") }
-        object.timesMade = (old?.timesMade ?? 0) + 1
+        if let old, !mayOverwrite, old.hash != object.hash { throw QiniuErrorResponse(614, "file exists") }
+        object.timesStored = (old?.timesStored ?? 0) + 1
         state.objects[place] = object
         if policy.callbackUrl != nil { return settings.callbackAnswer }
         if let text = policy.returnBody {

@@ -40,7 +40,7 @@ enum ImportRule {
         } else if !allowed.contains(module), !House.toolchain.contains(module) {
             complaints.append("\(target) must not import \(module)")
         }
-        if let owner = House.ownerOfC[module] {
+        if let owner = House.cModuleOwners[module] {
             if owner != target { complaints.append("only \(owner) imports \(module)") }
             if found.access == "public" || found.access == "package" {
                 complaints.append("C types stay inside the module that imports them")

@@ -8,7 +8,7 @@ enum LayoutRule {
             })
         var findings: [Finding] = []
         for target in targets.sorted() {
-            let folder = "Tests/" + (House.testFolders[target] ?? target + "Tests")
+            let folder = "Tests/" + (House.testDirectories[target] ?? target + "Tests")
             if !paths.contains(where: { $0.hasPrefix(folder + "/") && $0.hasSuffix("Tests.swift") }) {
                 findings.append(Finding("Sources/\(target)", nil, "has no tests in \(folder)"))
             }

@@ -17,7 +17,7 @@ import WaybillCore
             for room in [bytes.count < 3_000 ? 1 : 5, 7, 65_536] {
                 #expect(try await allBytes(of: body, room: room) == bytes, "seed \(seed), room \(room)")
             }
-            body.disk.mayAvoidPool = false
+            body.disk.allowsNonblocking = false
             for room in [7, 1_000_000] {
                 #expect(try await allBytes(of: body, room: room) == bytes, "seed \(seed), pool, room \(room)")
             }

@@ -21,7 +21,7 @@ import WaybillCore
     @Test(arguments: [false, true])
     func `chunks are the bytes of the body, each loop from the start`(throughPool: Bool) async throws {
         var body = try await body()
-        body.disk.mayAvoidPool = !throughPool
+        body.disk.allowsNonblocking = !throughPool
         let expected = try await allBytes(of: body)
         for _ in 0..<2 {
             var bytes: [UInt8] = []

@@ -41,7 +41,7 @@ import WaybillCore
             let pull = try SendingPull(body)
             let bytes = try await pull.rest(sendingUpTo: 300_000) { Int.random(in: 1...70_000, using: &random) }
             #expect(bytes == whole, "seed \(seed)")
-            #expect(pull.sent > 0 || !Kernel.knowsWhatIsCached, "seed \(seed)")
+            #expect(pull.sent > 0 || !Kernel.hasCachestat, "seed \(seed)")
         }
     }
 
@@ -50,11 +50,11 @@ import WaybillCore
         let source = try SourceFile(inspecting: path, at: nil)
         let pull = try SendingPull(try FileBody(range: 100_000..<650_000, of: source))
         #expect(try await pull.rest(sendingUpTo: .max) { 1_000 } == Array(Self.front[100_000..<650_000]))
-        #expect(pull.sent == 549_000 || !Kernel.knowsWhatIsCached)
+        #expect(pull.sent == 549_000 || !Kernel.hasCachestat)
     }
 
     @Test func `a full socket accepts no bytes, and nothing is lost`() async throws {
-        guard Kernel.knowsWhatIsCached else { return }
+        guard Kernel.hasCachestat else { return }
         let pull = try SendingPull(try await body(false))
         _ = try await pull.read(room: 1_000)
         while let count = pull.sendOnce(upTo: 100_000), count > 0 {}
@@ -73,7 +73,7 @@ import WaybillCore
             #expect(pull.sendOnce(upTo: 100_000) == nil)
             _ = try await pull.read(room: 1_000)
         }
-        #expect(pull.sendOnce(upTo: 100_000) != nil || !Kernel.knowsWhatIsCached)
+        #expect(pull.sendOnce(upTo: 100_000) != nil || !Kernel.hasCachestat)
         pull.drain()
         #expect(try await pull.rest(sendingUpTo: 100_000) { 10_000 } == Self.front)
     }
@@ -86,7 +86,7 @@ import WaybillCore
         _ = try await pull.read(room: 1_000)
         #expect(pull.sendOnce(upTo: 100_000) == 0)
         #expect(try await pull.rest(sendingUpTo: 100_000) { 10_000 } == Self.front)
-        #expect(pull.sent > 0 || !Kernel.knowsWhatIsCached)
+        #expect(pull.sent > 0 || !Kernel.hasCachestat)
     }
 
     @Test(arguments: [EINVAL, ENOSYS, EPERM, EPIPE, EOVERFLOW])
@@ -101,13 +101,13 @@ import WaybillCore
         let whole = try await SendingPull(try await body()).rest(sendingUpTo: 0) { 65_536 }
         let pull = try SendingPull(try await body(true, disk: disk))
         let bytes = try await pull.rest(sendingUpTo: 100_000) { 50_000 }
-        #expect(Self.withoutBoundary(bytes) == Self.withoutBoundary(whole))
+        #expect(Self.normalizingBoundary(bytes) == Self.normalizingBoundary(whole))
         #expect(asked.withLock { $0 } == 2, "once for each file")
         #expect(pull.sent == 0)
     }
 
     /// Returns the bytes without the boundary, which differs between forms.
-    private static func withoutBoundary(_ bytes: [UInt8]) -> [UInt8] {
+    private static func normalizingBoundary(_ bytes: [UInt8]) -> [UInt8] {
         let line = bytes.prefix { $0 != UInt8(ascii: "\r") }
         var rest: [UInt8] = []
         var index = bytes.startIndex
@@ -131,16 +131,16 @@ import WaybillCore
         #expect(pull.sendOnce(upTo: 10) == nil)
 
         var disk = DiskAccess()
-        disk.mayAvoidPool = false
+        disk.allowsNonblocking = false
         let pooled = try SendingPull(try await body(false, disk: disk))
         _ = try await pooled.read(room: 1_000)
         #expect(pooled.sendOnce(upTo: 10) == nil)
         #expect(try await pooled.rest(sendingUpTo: 10) { 65_536 } == Self.front)
     }
 
-    @Test(arguments: SourceChangeTests.Harm.allCases, [true, false])
+    @Test(arguments: SourceChangeTests.Modification.allCases, [true, false])
     func `a file changed after being sent is detected before the last bytes`(
-        harm: SourceChangeTests.Harm, isForm: Bool
+        harm: SourceChangeTests.Modification, isForm: Bool
     ) async throws {
         let path = try directory.file("front.jpg", SourceChangeTests.bytes)
         let body: any UploadBody =
@@ -149,7 +149,7 @@ import WaybillCore
         _ = try await pull.read(room: 1_000)
         let most = SourceChangeTests.size - 10_000
         while let count = pull.sendOnce(upTo: most - pull.received.count), count > 0 { pull.drain() }
-        #expect(pull.received.count == most || !Kernel.knowsWhatIsCached)
+        #expect(pull.received.count == most || !Kernel.hasCachestat)
         try harm.act(on: path, in: directory)
         let error = await #expect(throws: BodyError.self) { try await pull.rest(sendingUpTo: 0) { 100_000 } }
         #expect(error?.code == .sourceChanged && error?.cause as? SourceChange == harm.change)

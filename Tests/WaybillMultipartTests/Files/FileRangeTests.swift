@@ -21,7 +21,7 @@ import WaybillCore
     func `a range returns its bytes and no others`(throughPool: Bool, range: Range<Int64>) async throws {
         let source = try SourceFile(inspecting: path, at: nil)
         var body = try FileBody(range: range, of: source)
-        body.disk.mayAvoidPool = !throughPool
+        body.disk.allowsNonblocking = !throughPool
         #expect(body.length == range.upperBound - range.lowerBound)
         let expected = Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
         for room in [1_000, 65_536, 400_000] {
@@ -44,7 +44,7 @@ import WaybillCore
         // The bytes of the second range are unchanged: only the metadata of the file reveals the change.
         try directory.append([1], to: path)
         var second = try FileBody(range: 100_000..<200_000, of: source)
-        second.disk.mayAvoidPool = !throughPool
+        second.disk.allowsNonblocking = !throughPool
         let pull = try BodyPull(second)
         let error = try await #require(throws: BodyError.self) { _ = try await pull.rest(room: 65_536) }
         #expect(error.code == .sourceChanged)

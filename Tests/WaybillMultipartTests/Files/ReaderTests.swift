@@ -16,7 +16,7 @@ import WaybillCore
     func `a reader keeps one descriptor open while it reads and none afterwards`(throughPool: Bool) async throws {
         let path = try directory.file("a", pattern(150_000))
         var body = try await MultipartForm([.file("f", path: path)]).prepared()
-        body.disk.mayAvoidPool = !throughPool
+        body.disk.allowsNonblocking = !throughPool
         #expect(openDescriptors(on: path) == 0)
         let pull = try BodyPull(body)
         #expect(openDescriptors(on: path) == 0)
@@ -49,7 +49,7 @@ import WaybillCore
             for index in 0..<40 {
                 group.addTask {
                     var body = try FileBody(path: paths[index % 4])
-                    body.disk.mayAvoidPool = false
+                    body.disk.allowsNonblocking = false
                     let steps = Locked<[DiskAccess.Step]>([])
                     body.disk.fault = { step in
                         #expect(isOnPool())
@@ -69,13 +69,13 @@ import WaybillCore
     @Test func `closing during a pool read leaves the descriptor to that read`() async throws {
         let path = try directory.file("a", pattern(150_000))
         let reading = WakeSignal()
-        let mayGoOn = Gate()
+        let canContinue = Gate()
         var body = try FileBody(path: path)
-        body.disk.mayAvoidPool = false
+        body.disk.allowsNonblocking = false
         body.disk.fault = { step in
             guard step == .read else { return nil }
             reading.wake()
-            mayGoOn.wait()
+            canContinue.wait()
             return nil
         }
         let pull = try BodyPull(body)
@@ -90,7 +90,7 @@ import WaybillCore
         reader.close()
         #expect(openDescriptors(on: path) == 1)
         let wakeUps = woken.withLock { $0 }
-        mayGoOn.open()
+        canContinue.open()
         await untilClosed(path)
         #expect(openDescriptors(on: path) == 0)
         #expect(woken.withLock { $0 } == wakeUps)
@@ -105,7 +105,7 @@ import WaybillCore
         for failing in 1...100 where !succeeded {
             var body = try await MultipartForm([.text("t", "v"), .file("FILE", path: path)]).prepared()
             let steps = Locked(0)
-            body.disk.mayAvoidPool = !throughPool
+            body.disk.allowsNonblocking = !throughPool
             body.disk.fault = { _ in
                 let count = steps.withLock { steps in
                     steps += 1

@@ -10,7 +10,7 @@ import WaybillCore
     static let size = 600_000
     static let bytes = pattern(size)
 
-    enum Harm: CaseIterable {
+    enum Modification: CaseIterable {
         case shrink, shrinkToNothing, grow, rewrite, rewriteWithOldTime, replace, remove
 
         var change: SourceChange {
@@ -56,16 +56,16 @@ import WaybillCore
         }
     }
 
-    @Test(arguments: Harm.allCases, [false, true])
+    @Test(arguments: Modification.allCases, [false, true])
     func `a file that changes while its form is read never gets its closing boundary`(
-        harm: Harm, throughPool: Bool
+        harm: Modification, throughPool: Bool
     ) async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file("front.jpg", Self.bytes)
         for room in [1_000, 65_536, 450_000, 599_999] {
             _ = try directory.file("front.jpg", Self.bytes)
             var body = try await MultipartForm([.text("t", "v"), .file("FILE", path: path), .text("u", "w")]).prepared()
-            body.disk.mayAvoidPool = !throughPool
+            body.disk.allowsNonblocking = !throughPool
             let pull = try BodyPull(body)
             _ = try await pull.next(room: room)
             try harm.act(on: path, in: directory)
@@ -78,14 +78,16 @@ import WaybillCore
         }
     }
 
-    @Test(arguments: Harm.allCases, [false, true])
-    func `a raw file that changes while it is read never looks complete`(harm: Harm, throughPool: Bool) async throws {
+    @Test(arguments: Modification.allCases, [false, true])
+    func `a raw file that changes while it is read never looks complete`(harm: Modification, throughPool: Bool)
+        async throws
+    {
         let directory = try TemporaryDirectory()
         let path = try directory.file("front.jpg", Self.bytes)
         for room in [1_000, 65_536, 599_999] {
             _ = try directory.file("front.jpg", Self.bytes)
             var body = try FileBody(path: path)
-            body.disk.mayAvoidPool = !throughPool
+            body.disk.allowsNonblocking = !throughPool
             let pull = try BodyPull(body)
             _ = try await pull.next(room: room)
             try harm.act(on: path, in: directory)
@@ -97,13 +99,13 @@ import WaybillCore
     }
 
     /// The pool may examine the file in the middle of the change, when the times are new but the size is not.
-    private func tells(_ harm: Harm, _ error: BodyError, _ throughPool: Bool) -> Bool {
+    private func tells(_ harm: Modification, _ error: BodyError, _ throughPool: Bool) -> Bool {
         let change = error.cause as? SourceChange
         return change == harm.change || throughPool && change == .modified
     }
 
-    @Test(arguments: Harm.allCases)
-    func `a file changed before it is opened returns no bytes`(harm: Harm) async throws {
+    @Test(arguments: Modification.allCases)
+    func `a file changed before it is opened returns no bytes`(harm: Modification) async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file("front.jpg", Self.bytes)
         let body = try FileBody(path: path)
@@ -129,7 +131,7 @@ import WaybillCore
         let first = try directory.file("first", pattern(100_000))
         let second = try directory.file("second", pattern(100_000))
         var body = try await MultipartForm([.file("A", path: first), .file("B", path: second)]).prepared()
-        body.disk.mayAvoidPool = !throughPool
+        body.disk.allowsNonblocking = !throughPool
         let pull = try BodyPull(body)
         while pull.received.count < 150_000 { _ = try await pull.next(room: 10_000) }
         try directory.append([0], to: first)

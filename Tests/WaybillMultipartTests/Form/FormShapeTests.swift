@@ -87,8 +87,8 @@ import WaybillCore
         for range in [0..<0, 0..<200_000, 1..<2, 65_535..<199_999, 200_000..<200_000] as [Range<Int64>] {
             let form: MultipartForm = [.text("a", "1"), .file("f", path: path, range: range), .text("b", "2")]
             var body = try await form.prepared()
-            for mayAvoidPool in [true, false] {
-                body.disk.mayAvoidPool = mayAvoidPool
+            for allowsNonblocking in [true, false] {
+                body.disk.allowsNonblocking = allowsNonblocking
                 let sent = try await allBytes(of: body, room: 10_000)
                 #expect(Int64(sent.count) == body.contentLength)
                 let part = body.parts[1].range

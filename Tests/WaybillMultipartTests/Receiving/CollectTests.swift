@@ -23,7 +23,7 @@ import WaybillCore
 
     @Test(arguments: [false, true])
     func `a collected file is complete and private under a generated name`(isNamed: Bool) async throws {
-        var folder = try await UploadFolder(path: directory.path)
+        var folder = try await UploadDirectory(path: directory.path)
         folder.namesUnfinishedFiles = isNamed
         let content = pattern(100_000)
         let form = try parts(["../../etc/passwd", "x"], content)
@@ -41,7 +41,7 @@ import WaybillCore
     }
 
     @Test func `suggested names are sanitized, and no file is replaced`() async throws {
-        let folder = try await UploadFolder(path: directory.path)
+        let folder = try await UploadDirectory(path: directory.path)
         _ = try directory.file("card.jpg", [9])
         _ = unsafe symlink("/etc/passwd", directory.path + "/link.jpg")
         let form = try parts(["card.jpg", "../card.jpg", "C:\\x\\card.jpg", "link.jpg", "..", "身份证正面.jpg"])
@@ -73,7 +73,7 @@ import WaybillCore
 
     @Test(arguments: [false, true])
     func `a failed or cancelled collection leaves no file`(isNamed: Bool) async throws {
-        var folder = try await UploadFolder(path: directory.path)
+        var folder = try await UploadDirectory(path: directory.path)
         folder.namesUnfinishedFiles = isNamed
         let whole = IncomingFormTests.part("f", pattern(100_000), fileName: "x") + IncomingFormTests.end
         // The sender aborts.
@@ -119,7 +119,7 @@ import WaybillCore
     }
 
     @Test func `a full disk is reported and leaves no file`() async throws {
-        let folder = try await UploadFolder(path: directory.path)
+        let folder = try await UploadDirectory(path: directory.path)
         let full = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
         let file = IncomingFile(FileDescriptor(owning: full), in: folder)
         let error = #expect(throws: BodyError.self) { try file.append([1, 2, 3]) }
@@ -128,11 +128,11 @@ import WaybillCore
     }
 
     @Test func `a file with its final name has no other name, even while in use`() async throws {
-        var folder = try await UploadFolder(path: directory.path)
+        var folder = try await UploadDirectory(path: directory.path)
         folder.namesUnfinishedFiles = true
         let (complete, broken) = (try IncomingFile(in: folder), try IncomingFile(in: folder))
         #expect(try directory.list().count == 2)
-        let name = try complete.commit(under: ".incoming-\(UploadFolder.randomName())")
+        let name = try complete.commit(under: ".incoming-\(UploadDirectory.randomName())")
         broken.discard()
         #expect(try directory.list() == [name])
         withExtendedLifetime((complete, broken)) {}
@@ -155,7 +155,7 @@ import WaybillCore
 
     @Test(arguments: [false, true], laterFaults)
     func `a form that fails later leaves no file`(isNamed: Bool, fault: (String, [UInt8], String)) async throws {
-        var folder = try await UploadFolder(path: directory.path)
+        var folder = try await UploadDirectory(path: directory.path)
         folder.namesUnfinishedFiles = isNamed
         var limits = MultipartLimits()
         limits.allFileBytes = .bytes(4_000)
@@ -176,7 +176,7 @@ import WaybillCore
     }
 
     @Test func `a file at its limit passes, and one byte more is refused`() async throws {
-        let folder = try await UploadFolder(path: directory.path)
+        let folder = try await UploadDirectory(path: directory.path)
         for (file, all, size, passes) in [
             (1_000, nil, 1_000, true), (999, nil, 1_000, false), (nil, 2_000, 1_000, true), (nil, 1_999, 1_000, false),
         ] as [(Int64?, Int64?, Int, Bool)] {
@@ -196,7 +196,7 @@ import WaybillCore
     }
 
     @Test func `files are kept once, in one call or several`() async throws {
-        let folder = try await UploadFolder(path: directory.path)
+        let folder = try await UploadDirectory(path: directory.path)
         let form = try parts(["a.jpg", "b.jpg", "c.jpg"])
         var kept: [String] = []
         for try await part in form {
@@ -210,7 +210,7 @@ import WaybillCore
     }
 
     @Test func `if a file cannot be kept, none is`() async throws {
-        let folder = try await UploadFolder(path: directory.path)
+        let folder = try await UploadDirectory(path: directory.path)
         let form = try parts(["a.jpg", "b.jpg"])
         var files: [CollectedFile] = []
         for try await part in form { files.append(try await part.collect(to: folder, naming: .suggested)) }
@@ -220,7 +220,7 @@ import WaybillCore
     }
 
     @Test func `files left by a crash are removed, those of a form are not`() async throws {
-        var folder = try await UploadFolder(path: directory.path)
+        var folder = try await UploadDirectory(path: directory.path)
         folder.namesUnfinishedFiles = true
         let alive = try IncomingFile(in: folder)
         let form = try parts(["card.jpg"])
@@ -234,7 +234,7 @@ import WaybillCore
         }
         _ = try directory.file(
             ".incoming-" + String(repeating: "c", count: 32) + "-" + String(repeating: "d", count: 32), [1])
-        _ = try await UploadFolder(path: directory.path)
+        _ = try await UploadDirectory(path: directory.path)
         #expect(Set(try directory.list()) == living.union(others))
         #expect(try await form.keepFiles().map(\.name) == ["card.jpg"])
         withExtendedLifetime(alive) {}
@@ -242,17 +242,17 @@ import WaybillCore
 
     @Test func `a directory is created private, and links, files and public directories are refused`() async throws {
         let made = directory.path + "/made"
-        _ = try await UploadFolder(path: made)
+        _ = try await UploadDirectory(path: made)
         #expect(mode(made) == 0o700)
         unsafe rmdir(made)
         _ = unsafe symlink("/tmp", directory.path + "/link")
         _ = try directory.file("file", [])
         for path in [directory.path + "/link", directory.path + "/file", directory.path + "/no/folder", "", "a\0b"] {
-            let error = await #expect(throws: BodyError.self) { _ = try await UploadFolder(path: path) }
+            let error = await #expect(throws: BodyError.self) { _ = try await UploadDirectory(path: path) }
             #expect(error?.code == .writeFailed)
         }
         unsafe chmod(directory.path, 0o777)
-        await #expect(throws: BodyError.self) { _ = try await UploadFolder(path: directory.path) }
+        await #expect(throws: BodyError.self) { _ = try await UploadDirectory(path: directory.path) }
         unsafe chmod(directory.path, 0o700)
     }
 }

@@ -47,7 +47,7 @@ import WaybillCore
     }
 
     @Test func `a raw body can be copied, and its last bytes wait for the end of the stream`() async throws {
-        let gate = Moment()
+        let gate = OneTimeEvent()
         let stream = CountedStream(
             chunks: [[1, 2], [3]],
             before: { number in
@@ -91,9 +91,9 @@ import WaybillCore
     }
 
     @Test func `the copy is removed and the stream cancelled together with the body`() async throws {
-        let reached = Moment()
-        let cancelled = Moment()
-        let never = Moment()
+        let reached = OneTimeEvent()
+        let cancelled = OneTimeEvent()
+        let never = OneTimeEvent()
         do {
             let stream = CountedStream(
                 chunks: chunks,

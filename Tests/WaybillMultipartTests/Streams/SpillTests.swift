@@ -39,15 +39,15 @@ import WaybillCore
             #expect(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]) == chunks.flatMap(\.self))
         }
         var through = body
-        through.disk.mayAvoidPool = false
+        through.disk.allowsNonblocking = false
         let bytes = try await allBytes(of: through)
         #expect(Int64(bytes.count) == body.contentLength)
-        var nobody = Nobody()
+        var nobody = NullHandler()
         try parser.feed(bytes.span, to: &nobody)
         try parser.finish()
     }
 
-    struct Nobody: MultipartHandler {
+    struct NullHandler: MultipartHandler {
         mutating func partBegan(_ head: MultipartPartHead) {}
         mutating func partData(_ bytes: Span<UInt8>) {}
         mutating func partEnded() {}
@@ -61,12 +61,12 @@ import WaybillCore
             #expect(openDescriptors(under: directory.path) == 1)
             #expect(try directory.list() == [])
         }
-        #expect(await areDescriptorsGone(under: directory.path))
+        #expect(await descriptorsClose(under: directory.path))
     }
 
     @Test func `cancelling the task ends reading and removes the file`() async throws {
-        let reached = Moment()
-        let never = Moment()
+        let reached = OneTimeEvent()
+        let never = OneTimeEvent()
         let stream = CountedStream(
             chunks: chunks,
             before: { number in
@@ -80,7 +80,7 @@ import WaybillCore
         #expect(openDescriptors(under: directory.path) == 1)
         task.cancel()
         #expect(await task.value == .cancelled)
-        #expect(await areDescriptorsGone(under: directory.path))
+        #expect(await descriptorsClose(under: directory.path))
         #expect(try directory.list() == [])
     }
 
@@ -89,7 +89,7 @@ import WaybillCore
         let error = await #expect(throws: BodyError.self) { try await form.prepared() }
         #expect(error?.code == .streamFailed && error?.part == "s" && error?.cause is CountedStream.Failed)
         #expect(error?.message.contains("71001 bytes") == true)
-        #expect(await areDescriptorsGone(under: directory.path))
+        #expect(await descriptorsClose(under: directory.path))
     }
 
     @Test func `a full disk is a typed error that names part and remedy and stops the stream`() async throws {

@@ -127,9 +127,9 @@ import WaybillCore
     }
 
     @Test func `closing the reader cancels the stream`() async throws {
-        let started = Moment()
-        let cancelled = Moment()
-        let never = Moment()
+        let started = OneTimeEvent()
+        let cancelled = OneTimeEvent()
+        let never = OneTimeEvent()
         let stream = CountedStream(
             chunks: [[1], [2]],
             before: { number in

@@ -115,7 +115,7 @@ func facts(of descriptor: Int32) -> (links: Int, mode: UInt32, size: Int64) {
 
 /// Returns whether all files in a directory are closed within ten seconds: a thread of the pool may keep a descriptor
 /// for a moment after it has responded.
-func areDescriptorsGone(under folder: String) async -> Bool {
+func descriptorsClose(under folder: String) async -> Bool {
     for _ in 0..<1_000 {
         if openDescriptors(under: folder) == 0 { return true }
         try? await Task.sleep(for: .milliseconds(10))

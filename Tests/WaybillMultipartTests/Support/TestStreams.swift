@@ -34,7 +34,7 @@ struct CountedStream: AsyncSequence, Sendable {
 }
 
 /// An event that can be awaited. Waiting returns immediately once it has happened.
-final class Moment: Sendable {
+final class OneTimeEvent: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
 

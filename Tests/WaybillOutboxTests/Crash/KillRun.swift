@@ -25,7 +25,7 @@ struct KillRun {
         var stuck: [String] = []
         /// Uploads whose body or key differed from the enqueued one in any attempt.
         var altered: [String] = []
-        var strangers = 0
+        var unknownRequests = 0
         var orphans: [String] = []
         var integrity = ""
         var kills = 0
@@ -38,7 +38,7 @@ struct KillRun {
         }
     }
 
-    static let worker = "\(ProjectRoot.products)/OutboxTestWorker"
+    static let worker = "\(ProjectRoot.products)/OutboxTestHelper"
 
     func run(using random: inout SeededGenerator) async throws -> Books {
         let folder = try TemporaryDirectory()
@@ -128,7 +128,7 @@ struct KillRun {
             }
         }
         // Requests truncated before their name can't be assigned to an item; complete ones can.
-        books.strangers = accounts.count { name, account in
+        books.unknownRequests = accounts.count { name, account in
             account.complete > 0 && !(0..<uploads).contains(Int(name.dropFirst(5).dropLast()) ?? -1)
         }
         // Failed items keep their staged files, because they can be retried.

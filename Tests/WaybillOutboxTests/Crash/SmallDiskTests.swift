@@ -54,7 +54,7 @@ import Testing
         guard let run = try await onDisk("size=8m", script, server.url("/u")) else { return }
         let lines = run.wholeLines
         #expect(lines.count { $0 == "ended with 3" } == 2, "\(run.text)")
-        #expect(run.complaints.count == 2 && Set(run.complaints).isSubset(of: ["storageFailed", "folderUnusable"]))
+        #expect(run.complaints.count == 2 && Set(run.complaints).isSubset(of: ["storageFailed", "directoryUnusable"]))
         #expect(lines.suffix(4) == ["1 done", "2 done", "3 done", "ok"], "\(run.text)")
         #expect(server.requests.count == 3)
     }

@@ -41,7 +41,7 @@ import Testing
 
 /// Faults that such queues have had.
 enum LifeFault: CaseIterable {
-    case sendsDoubtsAgain, forgetsTheFence, endsTwice, forgetsWhoWasLost, ignoresCancel, countsNothing, comesBack
+    case sendsDoubtsAgain, forgetsTheFence, endsTwice, forgetsLostLeases, ignoresCancel, countsNothing, comesBack
     case ignoresTheDeadline, callsDoubtsFailures, leasesTwice
 
     func handle(_ life: inout ItemLife, _ event: ItemLife.Event, _ now: Int64) -> [ItemLife.Effect] {
@@ -57,7 +57,7 @@ enum LifeFault: CaseIterable {
         switch self {
         case .sendsDoubtsAgain where life.state == .verify: life.state = .ready
         case .endsTwice where before.state.isTerminal && event == .due: effects = [.finished(life.state)]
-        case .forgetsWhoWasLost where event == .lost && before.state == .leased: life.state = .ready
+        case .forgetsLostLeases where event == .lost && before.state == .leased: life.state = .ready
         case .countsNothing where life.state == .leased: life.attempts -= 1
         case .comesBack where before.state == .done && event == .retry: life.state = .ready
         case .ignoresTheDeadline where life.reason == "deadlinePassed" && event == .lease && before.state == .ready:

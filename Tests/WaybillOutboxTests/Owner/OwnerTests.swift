@@ -130,15 +130,15 @@ import Waybill
         let file = try folder.write("file", "x")
         for path in [open, file, file + "/below", ""] {
             let error = await #expect(throws: OutboxError.self) { try await Outbox(at: path) }
-            #expect(error?.code == .folderUnusable, "\(path)")
+            #expect(error?.code == .directoryUnusable, "\(path)")
         }
     }
 
     @Test func `network file systems are refused by their type`() {
-        for type: UInt32 in [0x6969, 0x6573_5546, 0xFF53_4D42] { #expect(OutboxFolder.refusal(ofType: type) != nil) }
+        for type: UInt32 in [0x6969, 0x6573_5546, 0xFF53_4D42] { #expect(OutboxDirectory.refusal(ofType: type) != nil) }
         // ext4, Btrfs, XFS, tmpfs, overlay.
         for type: UInt32 in [0xEF53, 0x9123_683E, 0x5846_5342, 0x0102_1994, 0x794C_7630] {
-            #expect(OutboxFolder.refusal(ofType: type) == nil)
+            #expect(OutboxDirectory.refusal(ofType: type) == nil)
         }
     }
 

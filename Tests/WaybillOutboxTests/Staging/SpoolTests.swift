@@ -8,8 +8,8 @@ import Waybill
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct SpoolTests {
     private static let large = [UInt8](repeating: 9, count: 40_000)
 
-    @Test(arguments: SpoolDisk.Step.allCases)
-    func `a disk error while staging leaves neither a row nor a file`(step: SpoolDisk.Step) async throws {
+    @Test(arguments: SpoolFileOperations.Step.allCases)
+    func `a disk error while staging leaves neither a row nor a file`(step: SpoolFileOperations.Step) async throws {
         let world = try OutboxWorld()
         let path = try world.folder.write("card", "content")
         var configuration = OutboxWorld.quick

@@ -119,7 +119,7 @@ import WaybillCore
         }
         let life = try await store.change { try $0.item(id)?.life }
         #expect(life?.state == .ready && life?.leaseNumber == 0)
-        #expect(try await store.lease(LeaseWish(token: "t", slots: 1, slotsPerLane: 1, now: 0)).items.count == 1)
+        #expect(try await store.lease(LeaseRequest(token: "t", slots: 1, slotsPerLane: 1, now: 0)).items.count == 1)
         await store.close()
     }
 

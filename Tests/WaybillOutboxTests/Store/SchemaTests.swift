@@ -27,7 +27,7 @@ import Testing
         #expect(tally.counts == [.ready: 2, .done: 1, .failed: 2])
         #expect(tally.bytes == [.ready: 7, .done: 30, .failed: 500])
         #expect(try await store.items(.failed, after: 0, limit: 9).map(\.id.rawValue) == [4, 5])
-        let leased = try await store.lease(LeaseWish(token: "t", slots: 9, slotsPerLane: 9, now: 0)).items
+        let leased = try await store.lease(LeaseRequest(token: "t", slots: 9, slotsPerLane: 9, now: 0)).items
         #expect(leased.map(\.spec) == ["s1", "s2"])
         #expect(try await store.tally(batch: nil).counts == [.leased: 2, .done: 1, .failed: 2])
         #expect(try await store.checkIntegrity() == "ok")
@@ -60,9 +60,9 @@ import Testing
         // Random keys, or an index of sizes, would write to pages everywhere: two to three times as much.
         #expect(afterEnqueue / count < 500, "\(afterEnqueue / count) bytes an item")
         for _ in 0..<count / 500 {
-            let leased = try await store.lease(LeaseWish(token: "t", slots: 500, slotsPerLane: 500, now: 1)).items
+            let leased = try await store.lease(LeaseRequest(token: "t", slots: 500, slotsPerLane: 500, now: 1)).items
             let changes = leased.map {
-                ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber), answer: KeptAnswer())
+                ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber), answer: StoredResponse())
             }
             _ = try await store.apply(changes, now: 2)
         }

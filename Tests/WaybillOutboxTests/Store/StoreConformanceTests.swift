@@ -26,7 +26,7 @@ import Waybill
         let leased = try #require(try await world.lease().first)
         #expect(leased.id == id && leased.spec == "spec" && leased.effect == .deliver(attempt: 1, lease: 1))
         #expect(try await world.lease().isEmpty)
-        var answer = KeptAnswer()
+        var answer = StoredResponse()
         answer.status = 201
         answer.headers = [OutboxResult.Header(name: "ETag", value: "\"1\"")]
         answer.body.append(contentsOf: [0, 255, 10])
@@ -47,7 +47,7 @@ import Waybill
         #expect(try await world.store.recover(token: "the next run", now: 1_500) == 1)
         #expect(try await world.states() == [.verify])
         let late = try await world.store.apply(
-            [ItemChange(id, .ended(.delivered, lease: old.life.leaseNumber), answer: KeptAnswer())], now: 2_000)
+            [ItemChange(id, .ended(.delivered, lease: old.life.leaseNumber), answer: StoredResponse())], now: 2_000)
         #expect(!late[0].isHeard && late[0].effects.isEmpty)
         #expect(try await world.states() == [.verify])
         let asking = try await world.lease()[0]
@@ -101,11 +101,11 @@ import Waybill
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", lane: "a:80"), StoreWorld.item("b", lane: "b:80"))
         try await world.store.lane("a:80", .rest(60_000), now: 1_000)
-        let wish = LeaseWish(token: "t", slots: 9, slotsPerLane: 9, now: 1_000)
+        let wish = LeaseRequest(token: "t", slots: 9, slotsPerLane: 9, now: 1_000)
         let answer = try await world.store.lease(wish)
         #expect(answer.items.map(\.spec) == ["b"] && answer.nextDue == 61_000)
         try await world.store.lane("a:80", .block("status401", jitter: 1), now: 61_000)
-        let blocked = try await world.store.lease(LeaseWish(token: "t", slots: 9, slotsPerLane: 9, now: 70_000))
+        let blocked = try await world.store.lease(LeaseRequest(token: "t", slots: 9, slotsPerLane: 9, now: 70_000))
         #expect(blocked.items.isEmpty && blocked.nextDue == nil && blocked.nextProbe == 91_000)
         #expect(try await world.store.lanes()["a:80"]?.blocked == "status401")
         try await world.store.lane("a:80", .unblock, now: 1_000)
@@ -136,7 +136,7 @@ import Waybill
         let leased = try await world.lease(now: 10 * day)[0]
         try await world.end(leased, .passing("status503", delay: 5_000), now: 10 * day)
         let early = try await world.store.lease(
-            LeaseWish(token: "t", slots: 1, slotsPerLane: 1, now: 10 * day + 4_999))
+            LeaseRequest(token: "t", slots: 1, slotsPerLane: 1, now: 10 * day + 4_999))
         #expect(early.items.isEmpty && early.nextDue == 10 * day + 5_000)
         // Two days back: the item must not wait for two days.
         #expect(try await world.lease(now: 8 * day).map(\.spec) == ["a"])
@@ -192,7 +192,7 @@ import Waybill
         let first = try await world.lease()
         #expect(first.map(\.id) == [ids[0]])
         let end = ItemChange(ids[0], .ended(.delivered, lease: first[0].life.leaseNumber))
-        let wish = LeaseWish(token: StoreWorld.token, slots: 1, slotsPerLane: 1, now: 2_000)
+        let wish = LeaseRequest(token: StoreWorld.token, slots: 1, slotsPerLane: 1, now: 2_000)
         let (applied, leased) = try await world.store.apply([end], thenLease: wish)
         #expect(applied.map(\.isHeard) == [true] && leased.items.map(\.id) == [ids[1]])
         #expect(try await world.states() == [.done, .leased])

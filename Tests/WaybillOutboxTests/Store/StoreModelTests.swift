@@ -29,7 +29,7 @@ import Testing
                 let added = try await both(stores) { try await $0.enqueue([item], now: now) }
                 #expect(added[0] == added[1], "step \(step)")
             case 3..<6:
-                let wish = LeaseWish(
+                let wish = LeaseRequest(
                     token: "t", slots: Int.random(in: 1...4, using: &random), slotsPerLane: 2, now: now)
                 let answers = try await both(stores) { try await $0.lease(wish) }
                 // Doubtful items of several lanes that are due at the same time have no defined order.
@@ -51,7 +51,7 @@ import Testing
                     let applied = try await both(stores) { try await $0.apply([change], now: now) }
                     #expect(applied[0] == applied[1], "step \(step)")
                 } else {
-                    let wish = LeaseWish(token: "t", slots: 2, slotsPerLane: 2, now: now)
+                    let wish = LeaseRequest(token: "t", slots: 2, slotsPerLane: 2, now: now)
                     let answers = try await both(stores) { try await $0.apply([change], thenLease: wish) }
                     #expect(answers[0].applied == answers[1].applied, "step \(step)")
                     let items = answers.map { $0.leased.items.sorted { $0.id < $1.id } }

@@ -16,7 +16,7 @@ final class MemoryStore: OutboxStore {
         var createdAt: Int64
         var endedAt: Int64?
         var sequence: Int64?
-        var answer = KeptAnswer()
+        var answer = StoredResponse()
 
         func item(_ id: Int64) -> OutboxItem {
             OutboxItem(
@@ -37,7 +37,7 @@ final class MemoryStore: OutboxStore {
         var order: [Int64] { entries.keys.sorted() }
 
         /// The last unfinished item of a key: no other one waits for it.
-        func lastInLine(_ key: String?) -> Int64? {
+        func lastDuplicate(_ key: String?) -> Int64? {
             let all = unfinished(key)
             return all.last { one in !all.contains { entries[$0]?.after == one } }
         }
@@ -56,7 +56,7 @@ final class MemoryStore: OutboxStore {
         state.withLock { state in items.map { state.insert($0, now) } }
     }
 
-    func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer {
+    func lease(_ wish: LeaseRequest) async throws(OutboxError) -> LeaseResult {
         state.withLock { $0.lease(wish) }
     }
 
@@ -65,16 +65,16 @@ final class MemoryStore: OutboxStore {
     }
 
     func apply(
-        _ changes: [ItemChange], thenLease wish: LeaseWish
-    ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseAnswer) {
+        _ changes: [ItemChange], thenLease wish: LeaseRequest
+    ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult) {
         state.withLock { state in (changes.map { state.apply($0, wish.now) }, state.lease(wish)) }
     }
 
     func control(
         _ event: ItemLife.Event, _ selection: ItemSelection, now: Int64
-    ) async throws(OutboxError) -> ControlAnswer {
+    ) async throws(OutboxError) -> ControlResult {
         state.withLock { state in
-            var answer = ControlAnswer()
+            var answer = ControlResult()
             for id in state.order where state.entries[id].map({ selection.includes($0.item(id)) }) == true {
                 let before = state.entries[id]?.life
                 let (effects, freed) = state.happen(event, id, now)
@@ -181,7 +181,7 @@ extension MemoryStore.State {
         }
         var added = EnqueuedItem(id: lastID + 1, isNew: true)
         var after: Int64?
-        if let there = lastInLine(item.deduplicationKey) {
+        if let there = lastDuplicate(item.deduplicationKey) {
             switch item.duplicates {
             case .keep: return EnqueuedItem(id: there, isNew: false)
             case .append: after = there
@@ -191,7 +191,7 @@ extension MemoryStore.State {
                     if effects.contains(.abort) { added.aborts.append(id) }
                     added.freed += freed
                 }
-                after = lastInLine(item.deduplicationKey)
+                after = lastDuplicate(item.deduplicationKey)
             }
         }
         lastID += 1
@@ -221,7 +221,7 @@ extension MemoryStore.State {
         } else if before.state.isTerminal, !entry.life.state.isTerminal {
             entry.endedAt = nil
             entry.sequence = nil
-            entry.after = lastInLine(entry.new.deduplicationKey)
+            entry.after = lastDuplicate(entry.new.deduplicationKey)
         }
         if entry.life.state != .leased, !entry.life.isVerifying { entry.token = nil }
         entries[id] = entry
@@ -242,9 +242,9 @@ extension MemoryStore.State {
         return AppliedChange(life: entries[change.id]?.life, effects: effects, isHeard: isHeard, freed: freed)
     }
 
-    fileprivate mutating func lease(_ wish: LeaseWish) -> LeaseAnswer {
+    fileprivate mutating func lease(_ wish: LeaseRequest) -> LeaseResult {
         for id in order where entries[id]?.life.state == .waiting { _ = happen(.due, id, wish.now) }
-        var answer = LeaseAnswer()
+        var answer = LeaseResult()
         for id in candidates(wish) {
             let (effects, _) = happen(.lease, id, wish.now)
             guard let effect = effects.first, let entry = entries[id] else { continue }
@@ -276,7 +276,7 @@ extension MemoryStore.State {
         return answer
     }
 
-    private func candidates(_ wish: LeaseWish) -> [Int64] {
+    private func candidates(_ wish: LeaseRequest) -> [Int64] {
         var found: [Candidate] = []
         for (name, lane) in lanes {
             let room = lane.room(wish.now, slots: wish.slotsPerLane) - (wish.running[name] ?? 0)

@@ -10,7 +10,7 @@ extension SQLiteStore {
     }
 
     /// Writes the log into the file and releases all pages in memory, for tests of damaged files.
-    func forgetPages() async throws(OutboxError) {
+    func releasePages() async throws(OutboxError) {
         let queue = group.queue
         try await BlockingThread.run { () throws(OutboxError) in
             do {

@@ -11,12 +11,12 @@ enum StoreKind: CaseIterable, Sendable {
 /// The calls of a store, so that one suite tests the store on disk and its model by the same rules.
 protocol OutboxStore: Sendable {
     func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem]
-    func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer
+    func lease(_ wish: LeaseRequest) async throws(OutboxError) -> LeaseResult
     func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange]
-    func apply(_ changes: [ItemChange], thenLease wish: LeaseWish) async throws(OutboxError)
-        -> (applied: [AppliedChange], leased: LeaseAnswer)
+    func apply(_ changes: [ItemChange], thenLease wish: LeaseRequest) async throws(OutboxError)
+        -> (applied: [AppliedChange], leased: LeaseResult)
     func control(_ event: ItemLife.Event, _ selection: ItemSelection, now: Int64) async throws(OutboxError)
-        -> ControlAnswer
+        -> ControlResult
     func recover(token: String, now: Int64) async throws(OutboxError) -> Int
     func items(_ selection: ItemSelection, after id: Int64, limit: Int) async throws(OutboxError) -> [OutboxItem]
     func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail?
@@ -72,7 +72,7 @@ final class StoreWorld: Sendable {
         _ slots: Int = 100, perLane: Int = 100, running: [String: Int] = [:], now: Int64 = 1_000
     ) async throws -> [LeasedItem] {
         try await store.lease(
-            LeaseWish(token: Self.token, slots: slots, slotsPerLane: perLane, running: running, now: now)
+            LeaseRequest(token: Self.token, slots: slots, slotsPerLane: perLane, running: running, now: now)
         ).items
     }
 

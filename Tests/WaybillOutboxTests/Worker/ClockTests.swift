@@ -11,13 +11,13 @@ import WaybillCore
     private static let jumps = [2 * day, -2 * day]
 
     /// A running wall clock with an adjustable offset.
-    private final class SetClock: Sendable {
+    private final class AdjustableClock: Sendable {
         let offset = Locked<Int64>(0)
         func jump(_ milliseconds: Int64) { offset.withLock { $0 += milliseconds } }
         var now: @Sendable () -> Int64 { { [self] in WallClock.now() + offset.withLock { $0 } } }
     }
 
-    private func open(_ world: OutboxWorld, _ clock: SetClock) async throws -> Outbox {
+    private func open(_ world: OutboxWorld, _ clock: AdjustableClock) async throws -> Outbox {
         var configuration = OutboxWorld.quick
         configuration.now = clock.now
         // Far longer than the test: continuing before the jump would be detected.
@@ -28,7 +28,7 @@ import WaybillCore
     @Test(arguments: jumps)
     func `a waiting item continues after a clock jump, and not before`(jump: Int64) async throws {
         let world = try OutboxWorld(.respond(503))
-        let clock = SetClock()
+        let clock = AdjustableClock()
         let outbox = try await open(world, clock)
         let id = try await outbox.enqueue(try await world.form()).id
         let run = Task { try await outbox.runUntilIdle(session: world.session) }
@@ -52,7 +52,7 @@ import WaybillCore
     func `a clock jump does not expire leases`(jump: Int64) async throws {
         let gate = Gate()
         let world = try OutboxWorld(.respond(200).held(at: gate))
-        let clock = SetClock()
+        let clock = AdjustableClock()
         let outbox = try await open(world, clock)
         try await outbox.enqueue(try await world.form())
         let run = Task { try await outbox.runUntilIdle(session: world.session) }
@@ -74,7 +74,7 @@ import WaybillCore
     @Test(arguments: jumps)
     func `a resting lane opens after a clock jump, and not before`(jump: Int64) async throws {
         let world = try OutboxWorld(.respond(429, headers: [("Retry-After", "3000")]))
-        let clock = SetClock()
+        let clock = AdjustableClock()
         let outbox = try await open(world, clock)
         try await outbox.enqueue(try await world.form("first"))
         let run = Task { try await outbox.runUntilIdle(session: world.session) }
@@ -93,7 +93,7 @@ import WaybillCore
         // The response is lost, and afterwards the time since the first attempt is unknown.
         let gate = Gate()
         let world = try OutboxWorld(Behaviour([.read(), .wait(gate), .close(.finish)]))
-        let clock = SetClock()
+        let clock = AdjustableClock()
         let outbox = try await open(world, clock)
         let form = try await world.form(idempotency: .honoured(window: .seconds(3_600)))
         let id = try await outbox.enqueue(form).id

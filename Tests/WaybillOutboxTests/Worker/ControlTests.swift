@@ -25,7 +25,7 @@ import Waybill
     }
 
     @Test func `a cancel within the body is certain, and after the body doubtful`() async throws {
-        let world = try OutboxWorld(.stall(afterBodyBytes: 50_000), .neverAnswer)
+        let world = try OutboxWorld(.stall(afterBodyBytes: 50_000), .neverRespond)
         let outbox = try await world.open()
         let first = try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
         var run = Task { try await outbox.runUntilIdle(session: world.session) }

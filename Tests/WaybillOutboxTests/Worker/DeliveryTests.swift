@@ -39,7 +39,7 @@ import WaybillCore
     }
 
     @Test func `a lost response is retried only if the server honours the key`() async throws {
-        let world = try OutboxWorld(.closeWithoutAnswer(), .closeWithoutAnswer())
+        let world = try OutboxWorld(.closeWithoutResponse(), .closeWithoutResponse())
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.form("plain"))
         try await world.deliver(outbox)
@@ -70,7 +70,7 @@ import WaybillCore
     }
 
     @Test func `an item whose response was lost stays doubtful when a later attempt is refused`() async throws {
-        let world = try OutboxWorld(.closeWithoutAnswer(), .respond(422))
+        let world = try OutboxWorld(.closeWithoutResponse(), .respond(422))
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.form(idempotency: .honoured(window: .seconds(3_600))))
         try await world.deliver(outbox)
@@ -81,7 +81,7 @@ import WaybillCore
     }
 
     @Test func `a doubtful item is not sent again after its key window`() async throws {
-        let world = try OutboxWorld(.closeWithoutAnswer(), .respond(401))
+        let world = try OutboxWorld(.closeWithoutResponse(), .respond(401))
         let hours = Locked<Int64>(0)
         var configuration = OutboxWorld.quick
         configuration.now = { WallClock.now() + hours.withLock { $0 } * 3_600_000 }
@@ -101,7 +101,7 @@ import WaybillCore
 
     @Test(arguments: [UnknownPolicy.fail, .retry, .ask])
     func `the unknown policy decides about doubtful items`(policy: UnknownPolicy) async throws {
-        let world = try OutboxWorld(.closeWithoutAnswer())
+        let world = try OutboxWorld(.closeWithoutResponse())
         let outbox = try await world.open()
         var options = EnqueueOptions()
         options.onUnknown = policy

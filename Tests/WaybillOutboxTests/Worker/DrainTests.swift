@@ -60,7 +60,7 @@ import WaybillCore
     }
 
     @Test func `a delivery without a response at the drain limit is stopped and verified later`() async throws {
-        let (world, outbox, run) = try await Self.world(.neverAnswer)
+        let (world, outbox, run) = try await Self.world(.neverRespond)
         outbox.drain(atMost: .zero)
         try await run.value
         #expect(try await outbox.states() == [.verify, .ready])
@@ -69,7 +69,7 @@ import WaybillCore
     }
 
     @Test func `a cancel stops a drain`() async throws {
-        let (world, outbox, run) = try await Self.world(.neverAnswer)
+        let (world, outbox, run) = try await Self.world(.neverRespond)
         outbox.drain()
         run.cancel()
         try await run.value

@@ -31,7 +31,7 @@ import WaybillCore
     func `a damaged queue ends the run, with and without onResult`(
         _ isHooked: Bool
     ) async throws {
-        let world = try OutboxWorld(.neverAnswer)
+        let world = try OutboxWorld(.neverRespond)
         var configuration = OutboxWorld.quick
         if isHooked { configuration.onResult = { _ in } }
         let outbox = try await world.open(configuration)
@@ -40,7 +40,7 @@ import WaybillCore
         try await world.server.waitUntil { $0.requests.first?.isComplete == true }
         let store = try #require(outbox.owner?.store)
         // Bypasses the connection, which has no page of the file in memory.
-        try await store.forgetPages()
+        try await store.releasePages()
         let size = try world.folder.size("outbox/queue.db")
         try world.folder.overwrite("outbox/queue.db", at: 0, [UInt8](repeating: 0xA5, count: size))
         outbox.owner?.ring()
@@ -55,7 +55,7 @@ import WaybillCore
         let outbox = try await world.open()
         let core = try #require(outbox.owner)
         let ids = try await outbox.enqueue(try await world.form())
-        let wish = LeaseWish(token: core.token, slots: 1, slotsPerLane: 1, now: core.now())
+        let wish = LeaseRequest(token: core.token, slots: 1, slotsPerLane: 1, now: core.now())
         let leased = try await core.store.lease(wish).items[0]
         // Between the lease and the start.
         try await outbox.cancel(.item(ids.id))

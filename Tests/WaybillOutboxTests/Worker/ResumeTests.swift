@@ -7,36 +7,36 @@ import WaybillCore
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ResumeTests {
     /// An upload that saves resume state in each attempt, usable or not.
-    private struct Puzzle: DurableUpload {
+    private struct ResumableTestUpload: DurableUpload {
         static let kind = "puzzle"
         var url: String
-        var isSpoiled: Bool
+        var discardsResume: Bool
         var lane: DurableLane { DurableLane(host: "puzzle.test:80") }
 
         func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
             await delivery.saveResume([1])
-            if isSpoiled { await delivery.saveResume([]) }
+            if discardsResume { await delivery.saveResume([]) }
             return try await delivery.session.upload(
                 .data([UInt8(delivery.attempt)]), to: url, method: .post, options: delivery.options)
         }
     }
 
     @Test(arguments: [true, false]) func `attempts with usable resume state are not counted`(
-        _ isSpoiled: Bool
+        _ discardsResume: Bool
     ) async throws {
         let world = try OutboxWorld()
         // More than the maximum number of attempts.
         for _ in 0..<8 { world.server.script(.respond(503)) }
         var configuration = OutboxWorld.quick
-        configuration.kinds = [Puzzle.self]
+        configuration.kinds = [ResumableTestUpload.self]
         configuration.retryBudget = nil
         let outbox = try await world.open(configuration)
-        try await outbox.enqueue(Puzzle(url: world.server.url("/u"), isSpoiled: isSpoiled))
+        try await outbox.enqueue(ResumableTestUpload(url: world.server.url("/u"), discardsResume: discardsResume))
         try await world.deliver(outbox)
         let item = try #require(try await outbox.results().first?.item)
-        #expect(item.state == (isSpoiled ? .failed : .done), "\(item)")
-        #expect(item.reason == (isSpoiled ? "status503" : nil))
-        #expect(world.server.requests.count == (isSpoiled ? configuration.retry.maxAttempts : 9))
+        #expect(item.state == (discardsResume ? .failed : .done), "\(item)")
+        #expect(item.reason == (discardsResume ? "status503" : nil))
+        #expect(world.server.requests.count == (discardsResume ? configuration.retry.maxAttempts : 9))
         await outbox.close()
     }
 }

@@ -17,10 +17,10 @@ import WaybillCore
 
     /// A ledger with a manual time for both date and clock.
     private struct Book {
-        var ledger = CredentialLedger(pace: CredentialPace())
+        var ledger = CredentialCache(pace: CredentialPace())
         var time = 0.0
 
-        mutating func ask(rejecting: StoreCredentials? = nil) -> CredentialLedger.Decision {
+        mutating func ask(rejecting: StoreCredentials? = nil) -> CredentialCache.Decision {
             ledger.decide(now: begin.addingTimeInterval(time), elapsed: .seconds(time), rejecting: rejecting)
         }
 
@@ -205,7 +205,7 @@ import WaybillCore
     }
 }
 
-extension CredentialLedger.Decision: Equatable {
+extension CredentialCache.Decision: Equatable {
     static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.use(let first), .use(let second)): first == second

@@ -49,7 +49,7 @@ import WaybillMultipart
                 url: "https://h/", fields: [.init("policy", "SECRETPOLICY"), .init("Signature", "SECRETSIGN")]))
         values.append(try OSSPresignedUpload("https://h/k?Signature=SECRETSIGN"))
         values.append(try OSSPresignedUpload("https://h/k?Signature=SECRETSIGN").request(.empty, at: now))
-        values.append(CredentialLedger.Decision.use(credentials))
+        values.append(CredentialCache.Decision.use(credentials))
         values.append(Result<StoreCredentials, StoreError>.success(credentials))
         return values
     }

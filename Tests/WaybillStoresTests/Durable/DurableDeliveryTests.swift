@@ -19,7 +19,7 @@ import WaybillCore
         #expect(result.isDelivered && result.status == 200, "\(result.message ?? "")")
         #expect(result.headers.contains { $0.name.lowercased() == "x-oss-request-id" })
         let object = try #require(world.oss.object("k"))
-        #expect(object.content.size == size && object.timesMade == 1)
+        #expect(object.content.size == size && object.timesStored == 1)
         #expect(object.content.crc64 == CRC64(of: file.bytes).value)
         #expect(object.fields["x-oss-meta-author"] == "alice")
         #expect(object.fields["content-type"] == "application/octet-stream")
@@ -38,7 +38,7 @@ import WaybillCore
         #expect(result.isDelivered && result.status == 200, "\(result.message ?? "")")
         #expect(result.text.contains("\"hash\"") && result.headers.contains { $0.name == "X-Reqid" })
         let object = try #require(world.qiniu.object("k"))
-        #expect(object.content.size == size && object.timesMade == 1 && object.fileName == "film.mov")
+        #expect(object.content.size == size && object.timesStored == 1 && object.fileName == "film.mov")
         #expect(object.content.crc32 == QiniuBytes(of: file.bytes).crc32 || object.content.bytes == nil)
         #expect(world.qiniu.state.log(.part).count == (size > 256 << 10 ? (size + (1 << 20) - 1) >> 20 : 0))
         await outbox.close()
@@ -47,7 +47,7 @@ import WaybillCore
     @Test func `bytes and snapshots are stored in the outbox until they are delivered`() async throws {
         let world = try DurableWorld()
         let outbox = try await world.open()
-        let bytes = QiniuGround.bytes(300_000)
+        let bytes = QiniuWorld.bytes(300_000)
         try await outbox.enqueue(
             try DurableOSSUpload(bytes, to: "of-bytes", configuration: world.ossConfiguration, credential: "test"))
         try await outbox.enqueue(
@@ -110,7 +110,7 @@ import WaybillCore
         try await world.deliver(outbox)
         let results = try await outbox.results()
         #expect(results.allSatisfy(\.isDelivered) && Set(results.map(\.status)) == [203, 579])
-        #expect(world.oss.object("k")?.timesMade == 1 && world.qiniu.object("k")?.timesMade == 1)
+        #expect(world.oss.object("k")?.timesStored == 1 && world.qiniu.object("k")?.timesStored == 1)
         await outbox.close()
     }
 
@@ -149,7 +149,7 @@ import WaybillCore
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.toOSS(file.path))
         let (path, folder) = (file.path, world.folder)
-        world.oss.whenTaken(bytes: 250_000) { try? folder.overwrite("film.mov", at: 499_999, [1]) }
+        world.oss.onBytesReceived(bytes: 250_000) { try? folder.overwrite("film.mov", at: 499_999, [1]) }
         try await world.deliver(outbox)
         #expect(try await outbox.results().first?.item.reason == "sourceChanged", "\(path)")
         #expect(world.oss.object("k") == nil && world.oss.state.log(.complete).isEmpty)
@@ -174,9 +174,9 @@ import WaybillCore
         for number in 0..<25 {
             let wanted = try world.folder.read("\(number).bin")
             #expect(world.oss.object("batch/\(number)")?.content.crc64 == CRC64(of: wanted).value)
-            #expect(world.oss.object("batch/\(number)")?.timesMade == 1)
+            #expect(world.oss.object("batch/\(number)")?.timesStored == 1)
             #expect(world.qiniu.object("batch/\(number)")?.hash == QiniuBytes(of: wanted).etag)
-            #expect(world.qiniu.object("batch/\(number)")?.timesMade == 1)
+            #expect(world.qiniu.object("batch/\(number)")?.timesStored == 1)
         }
         #expect(world.oss.complaints.isEmpty && world.qiniu.complaints.isEmpty)
         await outbox.close()

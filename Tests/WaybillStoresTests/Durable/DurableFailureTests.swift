@@ -144,7 +144,7 @@ import WaybillCore
             """
         let response = UploadResponse(status: .badRequest, headers: [.ossRequestID: "1"], body: Array(body.utf8))
         let under = UploadError(.rejected, "400", phase: .failed, outcome: .rejected, response: response)
-        let error = StoreError(OSSErrorReply(response), response, outcome: .rejected, cause: under)
+        let error = StoreError(OSSErrorResponse(response), response, outcome: .rejected, cause: under)
         #expect(Self.kind(UploadError(error, attempt: 1)) == "lane")
         // A part with an unknown outcome is not an object with an unknown outcome.
         var part = StoreError(UploadError(Self.lost, "lost", phase: .failed, outcome: .unknown))
@@ -159,7 +159,7 @@ import WaybillCore
         let world = try DurableWorld()
         let file = try world.file(1_000)
         let isGood = Watched(false)
-        let provider = CredentialProvider.federated(pace: CredentialPace(shortestInterval: .zero, firstBackOff: .zero))
+        let provider = CredentialProvider.federated(pace: CredentialPace(minimumInterval: .zero, initialBackoff: .zero))
         {
             var keys = DurableWorld.ossKeys
             if !isGood.value { keys.expiration = Date(timeIntervalSince1970: 1_700_000_000) }
@@ -240,7 +240,7 @@ import WaybillCore
             let error = try await uploadError { try await own.deliver(world.delivery(credentials)) }
             #expect(Self.kind(error) == "refused")
         }
-        #expect(world.oss.object("k")?.timesMade == 2 && world.qiniu.object("k")?.timesMade == 4)
+        #expect(world.oss.object("k")?.timesStored == 2 && world.qiniu.object("k")?.timesStored == 4)
     }
 
     @Test func `releasing accounts frees their cached clients`() async throws {

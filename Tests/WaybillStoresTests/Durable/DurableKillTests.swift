@@ -27,7 +27,7 @@ import WaybillCore
         for kill in 0..<kills {
             let mark = world.oss.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
             let child = try Self.program(world)
-            world.oss.whenTaken(bytes: mark) { child.signal(9) }
+            world.oss.onBytesReceived(bytes: mark) { child.signal(9) }
             let end = try await child.finish()
             #expect(end.exit == .signal(9), "seed \(random.seed), kill \(kill): \(end.errorText)")
             try await world.oss.settled()
@@ -38,13 +38,13 @@ import WaybillCore
 
         let state = try await world.oss.settled()
         let count = Self.size / Self.partSize
-        #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight <= 1 }, comment)
+        #expect(state.counts.values.allSatisfy { $0.resentAfterStored == 0 && $0.peakInFlight <= 1 }, comment)
         // An upload ID that was created, but not recorded before the program died, has no parts.
         #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
         let begun = state.counts.values.reduce(0) { $0 + $1.begun }
         #expect(begun <= count + kills * 3, comment)
         let object = try #require(world.oss.object("films/7.mov"), comment)
-        #expect(object.timesMade == 1 && object.content.size == Self.size && object.parts.count == count, comment)
+        #expect(object.timesStored == 1 && object.content.size == Self.size && object.parts.count == count, comment)
         for number in 1...count {
             let wanted = try StoredBytes(ofFile: path, from: (number - 1) * Self.partSize, count: Self.partSize)
             #expect(object.parts[number]?.md5 == wanted.md5, "part \(number), \(comment)")
@@ -69,7 +69,7 @@ import WaybillCore
         for kill in 0..<kills {
             let mark = world.qiniu.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
             let child = try Self.program(world)
-            world.qiniu.whenTaken(bytes: mark) { child.signal(9) }
+            world.qiniu.onBytesReceived(bytes: mark) { child.signal(9) }
             let end = try await child.finish()
             #expect(end.exit == .signal(9), "seed \(random.seed), kill \(kill): \(end.errorText)")
             try await world.qiniu.settled()
@@ -79,10 +79,10 @@ import WaybillCore
         #expect(last.exit == .status(0) && last.text == "1\n", "\(last.text) \(last.errorText), seed \(random.seed)")
         let state = try await world.qiniu.settled()
         let count = Self.size / Self.partSize
-        #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight <= 1 }, comment)
+        #expect(state.counts.values.allSatisfy { $0.resentAfterStored == 0 && $0.peakInFlight <= 1 }, comment)
         let object = try #require(world.qiniu.object("film"), comment)
         #expect(object.content.size == Self.size, comment)
-        #expect(object.timesMade == 1, comment)
+        #expect(object.timesStored == 1, comment)
         #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
         #expect(world.qiniu.complaints == [], comment)
         try await Self.checkDone(world)
@@ -107,7 +107,7 @@ import WaybillCore
     }
 
     private static func program(_ world: DurableWorld) throws -> ChildProcess {
-        try ChildProcess("\(ProjectRoot.products)/StoreErrand", ["outbox", world.folder.path("outbox")])
+        try ChildProcess("\(ProjectRoot.products)/StoreTestHelper", ["outbox", world.folder.path("outbox")])
     }
 
     /// A file of zeros with random bytes in each part.

@@ -38,14 +38,14 @@ import WaybillCore
         #expect(try await outbox.tally()[.done] == 1, comment)
         if isOSS {
             #expect(world.oss.object("k")?.content.crc64 == CRC64(of: file.bytes).value, comment)
-            #expect(world.oss.object("k")?.timesMade == 1 && world.oss.state.log(.initiate).count == 1, comment)
+            #expect(world.oss.object("k")?.timesStored == 1 && world.oss.state.log(.initiate).count == 1, comment)
             let counts = world.oss.state.counts.values
-            #expect(counts.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight == 1 && $0.stored == 1 }, comment)
+            #expect(counts.allSatisfy { $0.resentAfterStored == 0 && $0.peakInFlight == 1 && $0.stored == 1 }, comment)
         } else {
             #expect(world.qiniu.object("k")?.content.size == file.bytes.count, comment)
-            #expect(world.qiniu.object("k")?.timesMade == 1 && world.qiniu.state.log(.begin).count == 1, comment)
+            #expect(world.qiniu.object("k")?.timesStored == 1 && world.qiniu.state.log(.begin).count == 1, comment)
             let counts = world.qiniu.state.counts.values
-            #expect(counts.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight == 1 && $0.stored == 1 }, comment)
+            #expect(counts.allSatisfy { $0.resentAfterStored == 0 && $0.peakInFlight == 1 && $0.stored == 1 }, comment)
         }
         // Resume records are stored only in the queue.
         #expect(try world.folder.names().sorted() == ["film.mov", "outbox"])
@@ -66,7 +66,7 @@ import WaybillCore
         try await world.deliver(outbox)
         let result = try #require(try await outbox.results().first)
         #expect(result.isDelivered, "\(result.message ?? ""), \(result.item.reason ?? "")")
-        #expect(world.oss.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(world.oss.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
         #expect(world.oss.state.log(.uploadPart).count { $0.status == 500 } == 8)
         await outbox.close()
     }
@@ -98,7 +98,7 @@ import WaybillCore
         let keeper = DeliveryRecord(world.delivery(kept: kept))
         let source = try await SourceFile.look(at: try world.file(10).path)
         var subject = ResumeSubject(endpoint: "e", bucket: "b", key: "k", source: source, path: "/p", partSize: 1)
-        subject.forgetDevice()
+        subject.clearDevice()
         var record = ResumeRecord(subject: subject, uploadID: "u")
         try await keeper.save(record)
         for number in 1...10_000 {

@@ -26,9 +26,9 @@ import WaybillCore
         let file = try world.file(1_000)
         let upload = try await world.toOSS(file.path)
         #expect(try await ask(world, upload) == "absent")
-        world.oss.put("k", QiniuGround.bytes(999))
+        world.oss.put("k", QiniuWorld.bytes(999))
         #expect(try await ask(world, upload) == "absent")
-        world.oss.put("k", QiniuGround.bytes(1_000, seed: 99))
+        world.oss.put("k", QiniuWorld.bytes(1_000, seed: 99))
         #expect(try await ask(world, upload) == "absent")
         world.oss.put("k", file.bytes)
         guard case .delivered(let response?) = try await upload.verify(world.delivery()) else {
@@ -39,7 +39,7 @@ import WaybillCore
         // The same size, and no file left to compare it with.
         try world.folder.overwrite("film.mov", at: 5, [0, 1])
         #expect(try await ask(world, upload) == "cannotTell")
-        world.oss.put("k", QiniuGround.bytes(7))
+        world.oss.put("k", QiniuWorld.bytes(7))
         #expect(try await ask(world, upload) == "absent")
         #expect(world.oss.state.log(.putObject).isEmpty)
     }
@@ -60,7 +60,7 @@ import WaybillCore
         let kept = Watched<[[UInt8]]>([])
         _ = try await upload.deliver(world.delivery(resume: state, kept: kept))
         #expect(world.oss.state.log(.initiate).count == 1)
-        #expect(world.oss.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(world.oss.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
         #expect(world.oss.object("k")?.content.crc64 == CRC64(of: file.bytes).value)
         // Killed before the end was recorded: the record has all parts, so the file need not be read.
         try world.folder.overwrite("film.mov", at: 5, [0, 1])
@@ -77,7 +77,7 @@ import WaybillCore
         world.oss.abort(try #require(world.oss.state.uploads.keys.first))
         #expect(try await ask(world, upload, resume) == "absent")
         _ = try await upload.deliver(world.delivery(resume: resume))
-        #expect(world.oss.object("k")?.timesMade == 1 && world.oss.state.log(.initiate).count == 2)
+        #expect(world.oss.object("k")?.timesStored == 1 && world.oss.state.log(.initiate).count == 2)
     }
 
     @Test(arguments: [true, false]) func `without permission to verify, only harmless OSS uploads are repeatable`(
@@ -111,8 +111,8 @@ import WaybillCore
         #expect(try await ask(world, upload, resume) == "resume")
         _ = try await upload.deliver(world.delivery(resume: resume))
         #expect(world.qiniu.state.log(.begin).count == 1)
-        #expect(world.qiniu.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
-        #expect(world.qiniu.object("k")?.timesMade == 1)
+        #expect(world.qiniu.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
+        #expect(world.qiniu.object("k")?.timesStored == 1)
         // The object was made of the parts, which are gone: sending the same bytes under the same key makes the same
         // object.
         #expect(try await ask(world, upload, resume) == "repeatable")
@@ -150,7 +150,7 @@ import WaybillCore
         world.oss.fail(.html(status: 503), on: .headObject, times: 4)
         try await world.deliver(outbox)
         #expect(try await outbox.results().first?.isDelivered == true)
-        #expect(world.oss.object("k")?.timesMade == 1)
+        #expect(world.oss.object("k")?.timesStored == 1)
         #expect(world.oss.state.counts.values.allSatisfy { $0.begun == 1 })
         await outbox.close()
     }

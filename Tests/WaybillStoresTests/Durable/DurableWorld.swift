@@ -53,7 +53,7 @@ final class DurableWorld: Sendable {
     }
 
     func file(_ size: Int, _ name: String = "film.mov", seed: UInt64 = 7) throws -> (path: String, bytes: [UInt8]) {
-        let bytes = QiniuGround.bytes(size, seed: seed)
+        let bytes = QiniuWorld.bytes(size, seed: seed)
         return (try folder.write(name, bytes), bytes)
     }
 

@@ -11,7 +11,7 @@ import WaybillCore
 
     @Test func `200 photos through 3 slots with 20 random cancels end once each`() async throws {
         var random = SeededGenerator()
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let client = ground.client()
         let ends = Locked<[Int: Int]>([:])
         let lateProgress = Locked(0)
@@ -22,7 +22,7 @@ import WaybillCore
         ground.store.hold(at: hold)
         let batch = client.startBatch(of: 0..<200, atOnce: 3) { number in
             QiniuBatchWork(
-                .data(QiniuGround.bytes(20_000 + number), fileName: "\(number).jpg"), to: "photos/\(number).jpg")
+                .data(QiniuWorld.bytes(20_000 + number), fileName: "\(number).jpg"), to: "photos/\(number).jpg")
         } onProgress: { index, _ in
             if ends.withLock({ $0[index] != nil }) { lateProgress.withLock { $0 += 1 } }
         } onEnd: { result in
@@ -60,7 +60,7 @@ import WaybillCore
     }
 
     @Test func `cancelling a batch ends every item once, including those not started`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let hold = Gate()
         ground.store.hold(at: hold)
         let ends = Locked<[Int: Int]>([:])
@@ -84,7 +84,7 @@ import WaybillCore
 
     @Test func `a failed item stops the others only with onFailure stop`() async throws {
         for policy in UploadBatchOptions.FailurePolicy.allCases {
-            let ground = try QiniuGround()
+            let ground = try QiniuWorld()
             var options = UploadBatchOptions()
             options.onFailure = policy
             let batch = ground.client().startBatch(of: 0..<20, atOnce: 1, options: options) { number in
@@ -100,9 +100,9 @@ import WaybillCore
     }
 
     @Test func `large items share the request limit of the batch`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let batch = ground.client { $0.partsAtOnce = 3 }.startBatch(of: 0..<4, atOnce: 2) { number in
-            QiniuBatchWork(.data(QiniuGround.bytes(3 * 1_048_576)), to: "\(number)")
+            QiniuBatchWork(.data(QiniuWorld.bytes(3 * 1_048_576)), to: "\(number)")
         }
         var last: UploadBatchProgress?
         for await progress in batch.progress {
@@ -117,7 +117,7 @@ import WaybillCore
     }
 
     @Test func `a paused batch sends nothing until it is resumed`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let hold = Gate()
         ground.store.hold(at: hold)
         let batch = ground.client().startBatch(of: 0..<10, atOnce: 1) { number in
@@ -133,7 +133,7 @@ import WaybillCore
     }
 
     @Test func `an empty batch succeeds, and cancelling a waiting task cancels the batch`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let none = ground.client().startBatch(of: [Int]()) { _ in QiniuBatchWork(.data([]), to: nil) }
         #expect(await none.summary.isSuccess)
         let hold = Gate()

@@ -55,11 +55,11 @@ import WaybillCore
             fault: .callbackFailed, operation: .form, times: nil, end: .storedBut(.storedButCallbackFailed), requests: 1
         ),
         Row(fault: portal, operation: .form, times: 1, end: .stored, requests: 2),
-        Row(fault: portal, operation: .form, times: nil, end: .error(.unexpectedAnswer), requests: 2),
+        Row(fault: portal, operation: .form, times: nil, end: .error(.unexpectedResponse), requests: 2),
         Row(fault: .drop(afterBodyBytes: 1_000), operation: .form, times: 1, end: .stored, requests: 2),
         Row(fault: .storeThenDrop, operation: .form, times: 1, end: .stored, requests: 2, mayRepeat: true),
         Row(fault: .wrongHash, operation: .form, times: nil, end: .storedBut(.checksumMismatch), requests: 1),
-        Row(fault: .gibberish, operation: .form, times: nil, end: .storedBut(.unexpectedAnswer), requests: 1),
+        Row(fault: .gibberish, operation: .form, times: nil, end: .storedBut(.unexpectedResponse), requests: 1),
         Row(fault: .stall(afterBodyBytes: 1_000), operation: .form, times: 1, end: .stored, requests: 2),
     ]
 
@@ -82,7 +82,7 @@ import WaybillCore
             requests: 1),
         Row(fault: portal, operation: .begin, times: 1, end: .stored, requests: 2),
         Row(fault: portal, operation: .part, times: 1, end: .stored, requests: nil),
-        Row(fault: portal, operation: .complete, times: nil, end: .error(.unexpectedAnswer), requests: 2),
+        Row(fault: portal, operation: .complete, times: nil, end: .error(.unexpectedResponse), requests: 2),
         Row(fault: .drop(afterBodyBytes: 10_000), operation: .part, times: 2, end: .stored, requests: nil),
         Row(fault: .stall(afterBodyBytes: 10_000), operation: .part, times: 1, end: .stored, requests: nil),
         Row(fault: .storeThenDrop, operation: .part, times: 1, end: .stored, requests: 3),
@@ -91,8 +91,8 @@ import WaybillCore
             requests: 1),
         Row(fault: .wrongMD5, operation: .part, times: 1, end: .stored, requests: 4),
         Row(fault: .wrongMD5, operation: .part, times: nil, end: .error(.checksumMismatch), requests: nil),
-        Row(fault: .gibberish, operation: .begin, times: nil, end: .error(.unexpectedAnswer), requests: 1),
-        Row(fault: .gibberish, operation: .complete, times: nil, end: .storedBut(.unexpectedAnswer), requests: 1),
+        Row(fault: .gibberish, operation: .begin, times: nil, end: .error(.unexpectedResponse), requests: 1),
+        Row(fault: .gibberish, operation: .complete, times: nil, end: .storedBut(.unexpectedResponse), requests: 1),
     ]
 
     @Test(arguments: forms.indices) func `each fault of a form ends as in its row`(index: Int) async throws {
@@ -104,7 +104,7 @@ import WaybillCore
     }
 
     private func run(_ row: Row, size: Int) async throws {
-        let ground = try QiniuGround(hosts: 2)
+        let ground = try QiniuWorld(hosts: 2)
         ground.store.fail(row.fault, on: row.operation, times: row.times)
         let client = ground.client {
             // Only where no response arrives: a busy machine may delay any response.
@@ -112,12 +112,12 @@ import WaybillCore
             $0.transfer.limits.stall = .milliseconds(500 * Slowness.factor)
             $0.transfer.limits.response = .seconds(Slowness.factor)
         }
-        let bytes = QiniuGround.bytes(size)
-        let error = await QiniuGround.failure { () async throws(StoreError) in
+        let bytes = QiniuWorld.bytes(size)
+        let error = await QiniuWorld.failure { () async throws(StoreError) in
             try await client.upload(.data(bytes), to: "k")
         }
         let state = try await ground.store.settled()
-        let made = state.object("k")?.timesMade ?? 0
+        let made = state.object("k")?.timesStored ?? 0
         let said = "\(row.fault) on \(row.operation): \(error.map { "\($0)" } ?? "stored"), made \(made)"
         switch row.end {
         case .stored:
@@ -137,7 +137,7 @@ import WaybillCore
         }
         if let requests = row.requests { #expect(state.log(row.operation).count == requests, "\(said)") }
         // A stored part is never sent again, unless its stored bytes appear to be wrong.
-        #expect(row.isResent || state.counts.values.allSatisfy { $0.begunThoughStored == 0 }, "\(said)")
+        #expect(row.isResent || state.counts.values.allSatisfy { $0.resentAfterStored == 0 }, "\(said)")
         #expect(row.lingers || state.counts.values.allSatisfy { $0.peakInFlight <= 1 }, "\(said)")
         #expect(ground.store.complaints.isEmpty)
         // Printed errors contain no part of a token.

@@ -8,8 +8,8 @@ import WaybillCore
 
 @Suite(.timeLimit(.minutes(1 * Slowness.factor))) struct QiniuFormTests {
     @Test func `a form has the token first, then checksum and other fields, and the file last`() async throws {
-        let ground = try QiniuGround()
-        let bytes = QiniuGround.bytes(100_000)
+        let ground = try QiniuWorld()
+        let bytes = QiniuWorld.bytes(100_000)
         var options = QiniuPutOptions()
         options.variables = ["order": "7\n8", "x:side": "front"]
         options.metadata = ["author": "空", "x-qn-meta-b": ""]
@@ -29,9 +29,9 @@ import WaybillCore
     }
 
     @Test func `a missing, an empty and any other key are distinct`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let client = ground.client(
-            tokens: .keys(QiniuGround.keys) { _, now in
+            tokens: .keys(QiniuWorld.keys) { _, now in
                 QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
             })
         let bytes = Array("hello".utf8)
@@ -47,13 +47,13 @@ import WaybillCore
     }
 
     @Test func `invalid uploads are refused before sending`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let past = Date(timeIntervalSinceNow: -10)
-        let expired = try QiniuGround.keys.uploadToken(
+        let expired = try QiniuWorld.keys.uploadToken(
             for: QiniuPutPolicy(scope: .bucket("photos"), deadline: past), at: past.addingTimeInterval(-10))
         var limited = QiniuPutPolicy(scope: .key("k", bucket: "photos"), deadline: .now + 60)
         limited.fileSizeLimit = 4
-        let small = try QiniuGround.keys.uploadToken(for: limited)
+        let small = try QiniuWorld.keys.uploadToken(for: limited)
         var named = QiniuPutOptions()
         named.variables = ["a b": ""]
         var reserved = QiniuPutOptions()
@@ -122,16 +122,16 @@ import WaybillCore
             ),
         ]
         for (code, work) in cases {
-            let error = await QiniuGround.failure(work)
+            let error = await QiniuWorld.failure(work)
             #expect(error?.code == code, "\(error.map { "\($0)" } ?? "stored")")
         }
         #expect(ground.store.state.log.isEmpty)
     }
 
     @Test func `the response defined by the policy is returned`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let client = ground.client(
-            tokens: .keys(QiniuGround.keys) { request, now in
+            tokens: .keys(QiniuWorld.keys) { request, now in
                 var policy = QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
                 policy.saveKey = "cards/$(fname)"
                 policy.returnBody = #"{"name":$(key),"bytes":$(fsize),"order":$(x:order)}"#
@@ -160,18 +160,18 @@ import WaybillCore
             struct Failure: Error {}
             func prepare() async throws -> PreparedPart { throw Failure() }
         }
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         _ = try await ground.client().upload(.preparing(Made(), fileName: "raw.png"), to: "k")
         #expect(ground.store.object("k")?.fileName == "made.jpg" && ground.store.object("k")?.type == "image/jpeg")
         #expect(ground.store.object("k")?.content.bytes == [9, 9])
-        let error = await QiniuGround.failure { () async throws(StoreError) in
+        let error = await QiniuWorld.failure { () async throws(StoreError) in
             try await ground.client().upload(.preparing(Broken()), to: "k")
         }
         #expect(error?.code == StoreError.Code("preparationFailed"))
     }
 
     @Test func `a photo is compressed before it is sent`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let photo = TinyJPEG(
             width: 64, height: 48, components: [TinyJPEG.Component(identifier: 1) { x, y in (x * 3 + y) & 255 }])
         let path = try ground.folder.get().write("photo.png", photo.encoded())
@@ -181,9 +181,9 @@ import WaybillCore
     }
 
     @Test func `progress covers the whole object and ends with all bytes`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let seen = Locked<[ObjectProgress]>([])
-        let upload = ground.client().startUpload(.data(QiniuGround.bytes(200_000)), to: "k")
+        let upload = ground.client().startUpload(.data(QiniuWorld.bytes(200_000)), to: "k")
         for await progress in upload.progress { seen.withLock { $0.append(progress) } }
         _ = try await upload.value
         let all = seen.withLock { $0 }

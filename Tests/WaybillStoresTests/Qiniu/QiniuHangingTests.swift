@@ -9,7 +9,7 @@ import WaybillCore
 /// Code of the caller that does not return, and responses that don't state what happened.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct QiniuHangingTests {
     @Test func `a cancel does not wait for a token provider that ignores cancellation`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let waiters = Locked<[CheckedContinuation<Void, Never>]>([])
         let asked = Watched(0)
         let tokens = QiniuTokens.provider { _ in
@@ -28,7 +28,7 @@ import WaybillCore
     }
 
     @Test func `cancelling a batch cancels the closure of the next item`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let asked = Watched(0)
         let batch = ground.client().startBatch(of: 0..<10, atOnce: 2) { number in
             asked.update { $0 += 1 }
@@ -42,12 +42,12 @@ import WaybillCore
     }
 
     @Test func `an object that may be stored is not sent again when its parts are gone`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let file = try ground.file(2 << 20)
         ground.store.fail(.refuse(504, ""), on: .complete)
         ground.store.fail(.forget, on: .complete)
         let error = try #require(
-            await QiniuGround.failure { () async throws(StoreError) in
+            await QiniuWorld.failure { () async throws(StoreError) in
                 try await ground.client { $0.formThreshold = .bytes(0) }.upload(.file(path: file.path), to: "k")
             })
         #expect(error.code == .uploadGone && error.outcome == .unknown, "\(error)")

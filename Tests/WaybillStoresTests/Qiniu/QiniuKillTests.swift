@@ -50,7 +50,7 @@ import Testing
         #expect(object.content.size == Self.size && object.hash == intake)
         // No stored part was sent again, each was in flight only once at a time, and parts sent twice had been in
         // flight when the program was killed.
-        #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight == 1 })
+        #expect(state.counts.values.allSatisfy { $0.resentAfterStored == 0 && $0.peakInFlight == 1 })
         #expect(state.counts.count == Self.size / Self.part)
         #expect(state.counts.values.allSatisfy { $0.stored == 1 && $0.begun <= 1 + kills })
         #expect(caught <= kills * atOnce)
@@ -77,7 +77,7 @@ import Testing
     private func errand(
         _ store: QiniuStore, _ path: String, _ folder: TemporaryDirectory, _ atOnce: Int
     ) throws -> ChildProcess {
-        let program = "\(ProjectRoot.products)/StoreErrand"
+        let program = "\(ProjectRoot.products)/StoreTestHelper"
         return try ChildProcess(
             program,
             [

@@ -11,14 +11,14 @@ import WaybillCore
     private static let size = 3 * 1_048_576 + 500_000
 
     @Test func `a file is sent in parts with its metadata and variables`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let (path, bytes) = try ground.file(Self.size, "film.mp4")
         var options = QiniuPutOptions()
         options.metadata = ["a": "空\"\n"]
         options.variables = ["v": "1"]
         let object = try await ground.client().upload(.file(path: path), to: "films/7.mp4", options: options)
         let stored = try #require(ground.store.object("films/7.mp4"))
-        #expect(stored.content.size == bytes.count && stored.timesMade == 1)
+        #expect(stored.content.size == bytes.count && stored.timesStored == 1)
         #expect(stored.content.blocks.count == 4 && object.key == "films/7.mp4")
         #expect(stored.type == "video/mp4" && stored.fileName == "film.mp4")
         #expect(stored.metadata == ["x-qn-meta-a": "空\"\n"] && stored.variables == ["x:v": "1"])
@@ -31,7 +31,7 @@ import WaybillCore
     }
 
     @Test func `with parts of whole blocks the hash of the object is verified`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let (path, bytes) = try ground.file(9 * 1_048_576)
         let client = ground.client { $0.partSize = .mebibytes(4) }
         let object = try await client.upload(.file(path: path), to: "k")
@@ -42,37 +42,37 @@ import WaybillCore
     @Test(arguments: [nil, "", "a/空 +%?#/..//b"] as [String?]) func `keys of part uploads match those of forms`(
         key: String?
     ) async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let client = ground.client(
-            tokens: .keys(QiniuGround.keys) { _, now in
+            tokens: .keys(QiniuWorld.keys) { _, now in
                 QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
             })
-        let object = try await client.upload(.data(QiniuGround.bytes(1_500_000)), to: key)
+        let object = try await client.upload(.data(QiniuWorld.bytes(1_500_000)), to: key)
         #expect(object.key == key ?? object.hash)
         #expect(ground.store.object(object.key ?? "?")?.content.size == 1_500_000)
     }
 
     @Test func `the token provider is called again before completion`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let reasons = Locked<[QiniuTokens.Reason]>([])
         let tokens = QiniuTokens.provider { request in
             reasons.withLock { $0.append(request.reason) }
             let policy = QiniuPutPolicy(scope: .key(request.key!, bucket: "photos"), deadline: .now + 60)
-            return try QiniuGround.keys.uploadToken(for: policy)
+            return try QiniuWorld.keys.uploadToken(for: policy)
         }
         ground.store.fail(.refuse(401, "expired token"), on: .part, part: 2)
         let client = ground.client(tokens: tokens)
-        _ = try await client.upload(.data(QiniuGround.bytes(Self.size)), to: "k")
+        _ = try await client.upload(.data(QiniuWorld.bytes(Self.size)), to: "k")
         #expect(reasons.withLock { $0 } == [.begin, .replace, .complete])
     }
 
     @Test func `a token that expires during an upload fails before the next request`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let time = Locked(Date.now)
         let hold = Gate()
-        let bytes = QiniuGround.bytes(Self.size)
+        let bytes = QiniuWorld.bytes(Self.size)
         let policy = QiniuPutPolicy(scope: .key("k", bucket: "photos"), deadline: .now + 100)
-        let token = try QiniuGround.keys.uploadToken(for: policy)
+        let token = try QiniuWorld.keys.uploadToken(for: policy)
         let client = ground.client(tokens: .given(token)) {
             $0.now = { time.withLock { $0 } }
             $0.partsAtOnce = 1
@@ -82,13 +82,13 @@ import WaybillCore
         try await ground.store.waitUntil { !$0.log(.begin).isEmpty }
         time.withLock { $0 += 200 }
         hold.open()
-        let error = await QiniuGround.failure { () async throws(StoreError) in try await upload.value }
+        let error = await QiniuWorld.failure { () async throws(StoreError) in try await upload.value }
         #expect(error?.code == .uploadTokenExpired)
         #expect(ground.store.state.log(.part).isEmpty)
     }
 
     @Test func `a file that changes between parts fails, and no object is made`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let (path, _) = try ground.file(Self.size)
         let hold = Gate()
         ground.store.hold(at: hold)
@@ -96,7 +96,7 @@ import WaybillCore
         try await ground.store.waitUntil { !$0.log(.begin).isEmpty }
         try ground.folder.get().overwrite("file.bin", at: 3_000_000, [1, 2, 3])
         hold.open()
-        let error = await QiniuGround.failure { () async throws(StoreError) in try await upload.value }
+        let error = await QiniuWorld.failure { () async throws(StoreError) in try await upload.value }
         #expect(error?.code == .sourceChanged)
         #expect(ground.store.object("k") == nil)
         // The upload can't be resumed, so it was aborted in the store.
@@ -106,14 +106,14 @@ import WaybillCore
     // MARK: Records
 
     @Test func `a failed upload resumes and sends only parts that the store does not list`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let (path, bytes) = try ground.file(Self.size)
         let records = try ground.records()
         let client = ground.client {
             $0.records = records; $0.partsAtOnce = 1
         }
         ground.store.fail(.refuse(403, "no"), on: .part, part: 3)
-        let error = await QiniuGround.failure { () async throws(StoreError) in
+        let error = await QiniuWorld.failure { () async throws(StoreError) in
             try await client.upload(.file(path: path), to: "k")
         }
         #expect(error?.code == .rejected && error?.status == 403 && error?.part == 3)
@@ -125,21 +125,21 @@ import WaybillCore
         let object = try await client.upload(.file(path: path), to: "k")
         #expect(object.resumedBytes == 2 * 1_048_576)
         let state = ground.store.state
-        #expect(state.object("k")?.content.size == bytes.count && state.object("k")?.timesMade == 1)
-        #expect(state.log(.begin).count == 1 && state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(state.object("k")?.content.size == bytes.count && state.object("k")?.timesStored == 1)
+        #expect(state.log(.begin).count == 1 && state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
         #expect(state.log(.part).count == 5)
         #expect(try recordNames(ground).isEmpty)
     }
 
     @Test func `a stopped upload can be discarded`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let (path, _) = try ground.file(Self.size)
         let records = try ground.records()
         let client = ground.client { $0.records = records }
         #expect(try await !client.discardUpload(of: path, to: "k"))
         for isGone in [false, true] {
             ground.store.fail(.refuse(403, "no"), on: .part, part: 3)
-            _ = await QiniuGround.failure { () async throws(StoreError) in
+            _ = await QiniuWorld.failure { () async throws(StoreError) in
                 try await client.upload(.file(path: path), to: "k")
             }
             let id = try #require(ground.store.state.uploads.keys.first)
@@ -154,7 +154,7 @@ import WaybillCore
     @Test func `the upload ID is not printed`() throws {
         let policy = QiniuPutPolicy(scope: .bucket("b"), deadline: .now + 60)
         let call = QiniuChannel.Call(
-            base: "https://up.example:8080", token: try QiniuGround.keys.uploadToken(for: policy))
+            base: "https://up.example:8080", token: try QiniuWorld.keys.uploadToken(for: policy))
         let request = QiniuParts.request(.put, call, "/secret-id/7", bucket: "b", key: "k")
         #expect(request.url.hasSuffix("/buckets/b/objects/aw==/uploads/secret-id/7"))
         #expect("\(request)" == "PUT https://up.example:8080/<redacted> (empty)")
@@ -162,7 +162,7 @@ import WaybillCore
     }
 
     @Test func `a redirect is not followed, so that the token is not sent elsewhere`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let elsewhere = try LoopbackServer()
         let front = try LoopbackServer(otherwise: .respond(307, headers: [("Location", elsewhere.url("/"))]))
         let client = ground.client { $0.hosts = .fixed([front.url(""), ground.store.url()]) }
@@ -173,19 +173,19 @@ import WaybillCore
     @Test func `a long part list is read in pages`() async throws {
         var settings = QiniuStoreSettings()
         settings.largestPage = 2
-        let ground = try QiniuGround(settings)
+        let ground = try QiniuWorld(settings)
         let (path, _) = try ground.file(6 * 1_048_576 + 1)
         let records = try ground.records()
         let client = ground.client {
             $0.records = records; $0.partsAtOnce = 1
         }
         ground.store.fail(.refuse(403, "no"), on: .part, part: 6)
-        _ = await QiniuGround.failure { () async throws(StoreError) in
+        _ = await QiniuWorld.failure { () async throws(StoreError) in
             try await client.upload(.file(path: path), to: "k")
         }
         let object = try await client.upload(.file(path: path), to: "k")
         #expect(object.resumedBytes == 5 * 1_048_576)
-        #expect(ground.store.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(ground.store.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
         #expect(ground.store.state.log(.list).count == 3)
     }
 
@@ -199,14 +199,14 @@ import WaybillCore
         var settings = QiniuStoreSettings()
         // A remaining lifetime of two hours or less is too short to resume.
         if spoiling == .soonForgotten { settings.uploadLifetime = 7_190 }
-        let ground = try QiniuGround(settings, hosts: 2)
+        let ground = try QiniuWorld(settings, hosts: 2)
         let (path, _) = try ground.file(Self.size)
         let records = try ground.records()
         let client = ground.client {
             $0.records = records; $0.partsAtOnce = 1
         }
         ground.store.fail(.refuse(403, "no"), on: .part, part: 3)
-        _ = await QiniuGround.failure { () async throws(StoreError) in
+        _ = await QiniuWorld.failure { () async throws(StoreError) in
             try await client.upload(.file(path: path), to: "k")
         }
         var second = client
@@ -237,12 +237,12 @@ import WaybillCore
 
     @Test func `an upload unknown to the store is restarted once`() async throws {
         for (times, ends) in [(1, true), (nil, false)] as [(Int?, Bool)] {
-            let ground = try QiniuGround()
+            let ground = try QiniuWorld()
             let (path, _) = try ground.file(Self.size)
             let records = try ground.records()
             let client = ground.client { $0.records = records }
             ground.store.fail(.forget, on: .part, part: 2, times: times)
-            let error = await QiniuGround.failure { () async throws(StoreError) in
+            let error = await QiniuWorld.failure { () async throws(StoreError) in
                 try await client.upload(.file(path: path), to: "k")
             }
             #expect((error == nil) == ends)
@@ -252,14 +252,14 @@ import WaybillCore
     }
 
     @Test func `a second upload with the same record fails or waits`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let (path, _) = try ground.file(Self.size)
         let hold = Gate()
         ground.store.hold(at: hold)
         let records = try ground.records()
         let first = ground.client { $0.records = records }.startUpload(.file(path: path), to: "k")
         try await ground.store.waitUntil { !$0.log(.begin).isEmpty }
-        let error = await QiniuGround.failure { () async throws(StoreError) in
+        let error = await QiniuWorld.failure { () async throws(StoreError) in
             try await ground.client { $0.records = records }.upload(.file(path: path), to: "k")
         }
         #expect(error?.code == .recordInUse)
@@ -268,12 +268,12 @@ import WaybillCore
         hold.open()
         _ = try await first.value
         _ = try await second.value
-        #expect(ground.store.object("k")?.timesMade == 2)
+        #expect(ground.store.object("k")?.timesStored == 2)
         #expect(ground.store.state.counts.values.allSatisfy { $0.peakInFlight == 1 })
     }
 
     @Test func `a cancelled upload ends immediately and can be resumed`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let (path, _) = try ground.file(Self.size)
         let records = try ground.records()
         let client = ground.client {
@@ -283,18 +283,18 @@ import WaybillCore
         let upload = client.startUpload(.file(path: path), to: "k")
         try await ground.store.waitUntil { ($0.log(.part).last?.bodyBytes ?? 0) >= 100_000 && $0.log(.part).count == 2 }
         upload.cancel()
-        let error = await QiniuGround.failure { () async throws(StoreError) in try await upload.value }
+        let error = await QiniuWorld.failure { () async throws(StoreError) in try await upload.value }
         #expect(error?.isCancelled == true && upload.currentProgress.phase == .cancelled)
         let object = try await client.upload(.file(path: path), to: "k")
         #expect(object.resumedBytes == 1_048_576)
     }
 
-    private func recordNames(_ ground: QiniuGround) throws -> [String] {
+    private func recordNames(_ ground: QiniuWorld) throws -> [String] {
         let names = try FileManager.default.contentsOfDirectory(atPath: ground.folder.get().path("records"))
         return names.filter { $0.hasSuffix(".json") }
     }
 
-    private func recordName(_ ground: QiniuGround) throws -> String {
+    private func recordName(_ ground: QiniuWorld) throws -> String {
         try #require(try recordNames(ground).first)
     }
 }

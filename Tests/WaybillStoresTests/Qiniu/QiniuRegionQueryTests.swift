@@ -7,7 +7,7 @@ import WaybillCore
 @testable import WaybillStores
 
 @Suite(.timeLimit(.minutes(1 * Slowness.factor))) struct QiniuRegionQueryTests {
-    private func query(_ ground: QiniuGround, _ cache: String? = nil) -> QiniuRegionQuery {
+    private func query(_ ground: QiniuWorld, _ cache: String? = nil) -> QiniuRegionQuery {
         var query = QiniuRegionQuery()
         query.services = [ground.store.url()]
         query.suffixes = ["127.0.0.1"]
@@ -16,7 +16,7 @@ import WaybillCore
     }
 
     private func asking(
-        _ ground: QiniuGround, _ change: (inout QiniuClient.Configuration) -> Void = { _ in }
+        _ ground: QiniuWorld, _ change: (inout QiniuClient.Configuration) -> Void = { _ in }
     ) -> QiniuClient {
         ground.client { configuration in
             configuration.hosts = .asked(query(ground))
@@ -26,7 +26,7 @@ import WaybillCore
     }
 
     @Test func `concurrent and later uploads query the region once`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let client = asking(ground)
         let uploads = (0..<12).map { client.startUpload(.data([UInt8($0)]), to: "k\($0)") }
         for upload in uploads { _ = try await upload.value }
@@ -39,7 +39,7 @@ import WaybillCore
     @Test func `a region response is cached for its lifetime`() async throws {
         var settings = QiniuStoreSettings()
         settings.regionLifetime = 100
-        let ground = try QiniuGround(settings)
+        let ground = try QiniuWorld(settings)
         let time = Locked(Date.now)
         let client = asking(ground) { $0.now = { time.withLock { $0 } } }
         for (wait, asked) in [(0.0, 1), (99, 1), (2, 2)] {
@@ -50,7 +50,7 @@ import WaybillCore
     }
 
     @Test func `a region response is cached on disk if configured`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let cache = try ground.folder.get().path("cache")
         let asked = query(ground, cache)
         for _ in 0..<3 {
@@ -60,7 +60,7 @@ import WaybillCore
         // Cached hosts that are no longer trusted are not used.
         var other = asked
         other.suffixes = ["qiniup.com"]
-        let error = await QiniuGround.failure { () async throws(StoreError) in
+        let error = await QiniuWorld.failure { () async throws(StoreError) in
             try await asking(ground) { $0.hosts = .asked(other) }.upload(.data([1]), to: "k")
         }
         #expect(error?.code == .regionUnknown)
@@ -73,8 +73,8 @@ import WaybillCore
     @Test func `an untrusted host gets no token`() async throws {
         var settings = QiniuStoreSettings()
         settings.regions = [["up.qiniup.com.evil.example", "localhost"]]
-        let ground = try QiniuGround(settings)
-        let error = await QiniuGround.failure { () async throws(StoreError) in
+        let ground = try QiniuWorld(settings)
+        let error = await QiniuWorld.failure { () async throws(StoreError) in
             try await asking(ground).upload(.data([1]), to: "k")
         }
         #expect(error?.code == .regionUnknown)
@@ -84,10 +84,10 @@ import WaybillCore
     @Test func `a wrong region is queried again once`() async throws {
         let elsewhere = QiniuFault.refuse(400, "incorrect region, please use up-z2.qiniup.com")
         for (times, forms) in [(1, 2), (nil, 2)] as [(Int?, Int)] {
-            let ground = try QiniuGround()
+            let ground = try QiniuWorld()
             ground.store.fail(elsewhere, on: .form, .begin, times: times)
             let client = asking(ground)
-            let error = await QiniuGround.failure { () async throws(StoreError) in
+            let error = await QiniuWorld.failure { () async throws(StoreError) in
                 try await client.upload(.data([1]), to: "k")
             }
             #expect((error == nil) == (times == 1))
@@ -99,29 +99,29 @@ import WaybillCore
     @Test func `a failing region is replaced by the next, and parts stay in their region`() async throws {
         var settings = QiniuStoreSettings()
         settings.regions = [["{0}"], ["{1}"]]
-        let ground = try QiniuGround(settings, hosts: 2)
+        let ground = try QiniuWorld(settings, hosts: 2)
         ground.store.fail(.refuse(503, ""), on: .form, .begin, .part, .complete, host: 0, times: nil)
-        let object = try await asking(ground).upload(.data(QiniuGround.bytes(2_000_000)), to: "k")
+        let object = try await asking(ground).upload(.data(QiniuWorld.bytes(2_000_000)), to: "k")
         #expect(object.host == ground.store.name(1))
         #expect(ground.store.state.log(.part).allSatisfy { $0.host == 1 })
         #expect(ground.store.state.log(.begin).map(\.host) == [0, 0, 1])
     }
 
     @Test func `region services are queried in order until one succeeds`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         var query = query(ground)
         query.services = ["http://127.0.0.1:1", ground.store.url()]
         ground.store.fail(.gibberish, on: .form)
         _ = try? await asking(ground) { $0.hosts = .asked(query) }.upload(.data([1]), to: "k")
         #expect(ground.store.state.log(.regions).count == 1 && ground.store.state.log(.form).count == 1)
         query.services = ["http://127.0.0.1:1"]
-        let error = await QiniuGround.failure { () async throws(StoreError) in
+        let error = await QiniuWorld.failure { () async throws(StoreError) in
             try await asking(ground) { $0.hosts = .asked(query) }.upload(.data([1]), to: "k")
         }
         #expect(error?.code == .regionUnknown)
         ground.store.heal()
         ground.store.fail(.refuse(631, "no such bucket"), on: .regions, times: nil)
-        let none = await QiniuGround.failure { () async throws(StoreError) in
+        let none = await QiniuWorld.failure { () async throws(StoreError) in
             try await asking(ground).upload(.data([1]), to: "k")
         }
         #expect(none?.code == .regionUnknown && none?.status == 631)

@@ -10,7 +10,7 @@ struct QiniuRetryTests {
     static let table: [(status: Int, message: String, form: QiniuRetry.Step, part: QiniuRetry.Step)] = [
         (200, "", .accept, .accept), (298, "", .fail, .fail),
         (400, "bad request", .fail, .fail),
-        (400, "incorrect region, please use up-z2.qiniup.com", .askRegions, .askRegions),
+        (400, "incorrect region, please use up-z2.qiniup.com", .refreshRegions, .refreshRegions),
         (400, "transfer acceleration is not configured on this bucket", .nextHost, .nextHost),
         (401, "bad token", .freshToken, .freshToken), (403, "", .fail, .fail), (404, "", .fail, .fail),
         (405, "", .fail, .fail), (406, "", .fail, .fail), (413, "", .fail, .fail), (419, "", .fail, .fail),
@@ -56,7 +56,7 @@ struct QiniuRetryTests {
         for operation in QiniuRetry.Operation.allCases {
             func step(_ outcome: UploadOutcome, _ isRepeatable: Bool, hopeless: Bool = false) -> QiniuRetry.Step {
                 QiniuRetry.step(
-                    after: QiniuRetry.Answer(outcome: outcome, isHopeless: hopeless), of: operation,
+                    after: QiniuRetry.Answer(outcome: outcome, isPermanentFailure: hopeless), of: operation,
                     isRepeatable: isRepeatable)
             }
             #expect(step(.notSent, false) == .nextHost && step(.incomplete(acknowledged: 5), false) == .nextHost)

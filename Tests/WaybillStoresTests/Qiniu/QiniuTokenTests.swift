@@ -226,7 +226,7 @@ struct QiniuTokenTests {
         #expect(token.accessKey == "abcdefghklmnopq")
         #expect(token.deadline == policy.deadline)
         #expect(token.fileSizeLimit == 100 && token.fileSizeMinimum == 10)
-        #expect(token.hasSideEffects && !token.hasStandardAnswer)
+        #expect(token.hasSideEffects && !token.hasStandardResponse)
         try token.check(key: "a:b/c", size: 50, at: Self.now)
         for (key, size, later, code) in [
             ("a:b/c", 101, 0.0, StoreError.Code.sizeNotAllowed), ("a:b/c", 9, 0, .sizeNotAllowed),

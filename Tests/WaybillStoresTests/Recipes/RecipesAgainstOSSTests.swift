@@ -16,7 +16,7 @@ import WaybillStores
             endpoint: try OSSEndpoint(store.endpoint), bucket: "examplebucket")
         configuration.region = "cn-hangzhou"
         configuration.allowsUnencrypted = true
-        configuration.records = RecordFolder(path: folder.path("records"))
+        configuration.records = RecordDirectory(path: folder.path("records"))
         configuration.publicEndpoint = try OSSEndpoint("https://img.example.com")
         return try AliyunOSSClient(
             configuration: configuration,
@@ -50,7 +50,7 @@ import WaybillStores
         let first = try await client.startUpload(object).value
         let second = try await client.startUpload(object).value
         #expect(first.key == second.key && first.key == object.key)
-        #expect(store.object(first.key)?.timesMade == 2)
+        #expect(store.object(first.key)?.timesStored == 2)
     }
 
     @Test func `an image that can't be compressed is not sent`() async throws {

@@ -8,7 +8,7 @@ import WaybillStores
     ).encoded()
 
     @Test func `a side of a card has its own key and a URL on the public domain`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let path = try ground.folder.get().write("IMG 1.jpeg", Self.picture)
         let client = ground.client { $0.publicDomain = "https://img.example.com/" }
         let stored = try await client.upload(.idCardBack, file: path, parameters: ["businessNo": "号 7"])
@@ -21,7 +21,7 @@ import WaybillStores
     }
 
     @Test func `a file without an image recipe is sent unchanged`() async throws {
-        let ground = try QiniuGround()
+        let ground = try QiniuWorld()
         let file = try ground.file(600 << 10, "film.mp4")
         let recipe = UploadRecipe("film", key: "films/{md5}{.ext}")
         let stored = try await ground.client().upload(recipe, file: file.path)

@@ -11,7 +11,7 @@ import Testing
     private let plan = PartPlan(objectSize: 35, partSize: 10)
 
     @Test func `parts are sent in order, within the concurrency limit`() {
-        var machine = PartMachine(plan: plan, atOnce: 2)
+        var machine = MultipartStateMachine(plan: plan, atOnce: 2)
         #expect(machine.start() == [.send(1), .send(2)])
         #expect(machine.handle(.stored(Self.receipt(2, plan))) == [.send(3)])
         #expect(machine.handle(.stored(Self.receipt(1, plan))) == [.send(4)])
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func `listed parts are not sent, including a short last part`() {
-        var machine = PartMachine(plan: plan, listed: [1, 2, 4].map { Self.receipt($0, plan) }, atOnce: 5)
+        var machine = MultipartStateMachine(plan: plan, listed: [1, 2, 4].map { Self.receipt($0, plan) }, atOnce: 5)
         #expect(machine.storedBytes == 25)
         #expect(machine.start() == [.send(3)])
     }
@@ -32,17 +32,17 @@ import Testing
         wrong.size = 9
         var beyond = wrong
         beyond.number = 7
-        var machine = PartMachine(plan: plan, listed: [wrong, beyond], atOnce: 9)
+        var machine = MultipartStateMachine(plan: plan, listed: [wrong, beyond], atOnce: 9)
         #expect(machine.start() == [.send(1), .send(2), .send(3), .send(4)])
     }
 
     @Test func `with all parts listed the upload is completed`() {
-        var machine = PartMachine(plan: plan, listed: (1...4).map { Self.receipt($0, plan) }, atOnce: 1)
+        var machine = MultipartStateMachine(plan: plan, listed: (1...4).map { Self.receipt($0, plan) }, atOnce: 1)
         #expect(machine.start() == [.complete((1...4).map { Self.receipt($0, plan) })])
     }
 
     @Test func `a corrupted part is sent once more, but not a third time`() {
-        var machine = PartMachine(plan: plan, atOnce: 1)
+        var machine = MultipartStateMachine(plan: plan, atOnce: 1)
         _ = machine.start()
         #expect(machine.handle(.again(1)) == [.send(1)])
         #expect(machine.handle(.again(1)) == [.giveUp])
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `parts that may be stored are listed at the end, and only missing ones are sent again`() {
-        var machine = PartMachine(plan: plan, atOnce: 2)
+        var machine = MultipartStateMachine(plan: plan, atOnce: 2)
         _ = machine.start()
         #expect(machine.handle(.uncertain(1)) == [.send(3)])
         #expect(machine.handle(.uncertain(3)) == [.send(4)])
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func `a failure stops the other parts and waits for their ends`() {
-        var machine = PartMachine(plan: plan, atOnce: 3)
+        var machine = MultipartStateMachine(plan: plan, atOnce: 3)
         _ = machine.start()
         #expect(machine.handle(.failed(2)) == [.stop])
         #expect(machine.handle(.stored(Self.receipt(1, plan))).isEmpty)
@@ -85,7 +85,7 @@ import Testing
 
 /// A simulated store and network around one machine: the store's state is the truth, and the machine may know less.
 private struct PartModel {
-    private var machine: PartMachine
+    private var machine: MultipartStateMachine
     private let plan: PartPlan
     private let atOnce: Int
     private var stored: Set<Int>
@@ -103,7 +103,7 @@ private struct PartModel {
         for number in plan.numbers where Int.random(in: 0...3, using: &random) == 0 { listed.insert(number) }
         (stored, known) = (listed, listed)
         let plan = plan
-        machine = PartMachine(
+        machine = MultipartStateMachine(
             plan: plan, listed: listed.map { PartReceipt(number: $0, size: plan.size(of: $0), tag: "") },
             atOnce: atOnce)
     }
@@ -121,7 +121,7 @@ private struct PartModel {
         if ends > 1 { complaints.append("an end after the end") }
     }
 
-    private mutating func next(_ random: inout SeededGenerator) -> PartMachine.Event? {
+    private mutating func next(_ random: inout SeededGenerator) -> MultipartStateMachine.Event? {
         if isListing, inFlight.isEmpty || Bool.random(using: &random) {
             isListing = false
             if Int.random(in: 0...19, using: &random) == 0 { return .listingFailed }
@@ -156,7 +156,7 @@ private struct PartModel {
         PartReceipt(number: number, size: plan.size(of: number), tag: "")
     }
 
-    private mutating func perform(_ actions: [PartMachine.Action]) {
+    private mutating func perform(_ actions: [MultipartStateMachine.Action]) {
         for action in actions {
             if ends > 0 { complaints.append("\(action) after the end") }
             switch action {

@@ -7,12 +7,12 @@ import WaybillMultipart
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct `Resume records` {
     private let directory: TemporaryDirectory
-    private let folder: RecordFolder
+    private let folder: RecordDirectory
     private let path: String
 
     init() throws {
         directory = try TemporaryDirectory()
-        folder = RecordFolder(path: directory.path("state/uploads"))
+        folder = RecordDirectory(path: directory.path("state/uploads"))
         path = try directory.write("film", [UInt8](repeating: 7, count: 3_000))
     }
 
@@ -89,7 +89,7 @@ import WaybillMultipart
     @Test func `a waiting claim gets the record when the first one closes`() async throws {
         let subject = try await subject()
         var waiting = folder
-        waiting.whenBusy = .wait
+        waiting.conflictPolicy = .wait
         let folder = waiting
         let first = try await folder.claim(subject)
         try await first.save(record(subject))
@@ -101,7 +101,7 @@ import WaybillMultipart
     @Test func `a waiting claim can be cancelled`() async throws {
         let subject = try await subject()
         var waiting = folder
-        waiting.whenBusy = .wait
+        waiting.conflictPolicy = .wait
         let folder = waiting
         let first = try await folder.claim(subject)
         let second = Task { try await folder.claim(subject) }
@@ -206,17 +206,18 @@ import WaybillMultipart
     @Test func `a directory that is open to others, a link or relative is refused`() async throws {
         let subject = try await subject()
         func code(_ path: String) async throws -> StoreError.Code {
-            try await #require(throws: StoreError.self) { _ = try await RecordFolder(path: path).claim(subject) }.code
+            try await #require(throws: StoreError.self) { _ = try await RecordDirectory(path: path).claim(subject) }
+                .code
         }
         let open = directory.path("open")
         try #require(unsafe mkdir(open, 0o700) == 0)
         try #require(unsafe chmod(open, 0o755) == 0)
-        #expect(try await code(open) == .recordFolderUnusable)
+        #expect(try await code(open) == .recordDirectoryUnusable)
         let linked = directory.path("linked")
         try #require(unsafe symlink(directory.path, linked) == 0)
-        #expect(try await code(linked) == .recordFolderUnusable)
-        #expect(try await code("uploads") == .recordFolderUnusable)
-        #expect(try await code("/proc/no/such/place") == .recordFolderUnusable)
+        #expect(try await code(linked) == .recordDirectoryUnusable)
+        #expect(try await code("uploads") == .recordDirectoryUnusable)
+        #expect(try await code("/proc/no/such/place") == .recordDirectoryUnusable)
     }
 
     @Test func `a record does not print the upload ID`() async throws {

@@ -5,9 +5,10 @@ import WaybillCore
 /// A transport that violates a single rule of the contract. It wraps a conforming transport.
 struct BrokenTransport: UploadTransport {
     enum Fault: CaseIterable {
-        case endsTwice, tellsAfterEnd, connectsTwice, swallowsCancel, ignoresPause, succeedsOnCutAnswer, claimsNotSent
-        case goesBack, countsTooMuch, readsPastEnd, leavesReaderOpen, closesTwice, neverWakes, losesByte, dropsCause
-        case doubtsTheNo
+        case endsTwice, reportsAfterEnd, connectsTwice, swallowsCancel, ignoresPause, succeedsOnCutAnswer, claimsNotSent
+        case decreasesProgress, countsTooMuch, readsPastEnd, leavesReaderOpen, closesTwice, neverWakes, losesByte,
+            dropsCause
+        case reportsUnknownForRejection
     }
 
     let fault: Fault
@@ -48,7 +49,7 @@ private final class BrokenSink: TransferSink {
     func transfer(_ event: TransferEvent) {
         switch (fault, event) {
         case (.connectsTwice, .connected): base.transfer(event)
-        case (.goesBack, .progress(let progress)) where progress.acknowledged > 50_000:
+        case (.decreasesProgress, .progress(let progress)) where progress.acknowledged > 50_000:
             base.transfer(.progress(TransferProgress(sent: 1, acknowledged: 1, accuracy: .exact)))
         case (.countsTooMuch, .progress(var progress)):
             progress.sent += 1
@@ -71,12 +72,12 @@ private final class BrokenSink: TransferSink {
         case (.dropsCause, .failure(var error)):
             error.cause = nil
             end.result = .failure(error)
-        case (.doubtsTheNo, .success(let response)) where response.head.status.code == 413:
+        case (.reportsUnknownForRejection, .success(let response)) where response.head.status.code == 413:
             end.result = .failure(TransferError(.connectionLost, "a no", outcome: .unknown))
         default: break
         }
         base.transfer(.ended(end))
-        guard fault == .tellsAfterEnd else { return }
+        guard fault == .reportsAfterEnd else { return }
         base.transfer(.progress(TransferProgress(sent: 0, acknowledged: 0, accuracy: .exact)))
     }
 }

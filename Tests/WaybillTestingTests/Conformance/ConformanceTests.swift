@@ -20,61 +20,61 @@ import WaybillTesting
     /// The checks that a fault is tested with.
     enum Shown {
         /// All checks.
-        case toAll
+        case toEvery
         /// The checks that must fail: whether others observe events after the end depends on timing.
-        case toThese
+        case toExpected
         /// The checks that must fail, with a short timeout, because the fault makes each of them wait.
-        case inHaste
+        case withShortTimeout
     }
 
     /// The checks that detect each fault.
     private static let findings: [(BrokenTransport.Fault, Shown, Set<String>)] = [
-        (.endsTwice, .toThese, ["an attempt ends exactly once, and nothing comes after"]),
-        (.tellsAfterEnd, .toThese, ["an attempt ends exactly once, and nothing comes after"]),
-        (.connectsTwice, .toAll, ["events come in their order"]),
+        (.endsTwice, .toExpected, ["an attempt ends exactly once, and nothing comes after"]),
+        (.reportsAfterEnd, .toExpected, ["an attempt ends exactly once, and nothing comes after"]),
+        (.connectsTwice, .toEvery, ["events come in their order"]),
         (
-            .swallowsCancel, .inHaste,
+            .swallowsCancel, .withShortTimeout,
             [
                 "a cancel right after the start ends the attempt", "a cancel while the body is sent ends the attempt",
                 "a cancel while the answer is awaited ends the attempt", "a paused attempt can be cancelled",
             ]
         ),
-        (.ignoresPause, .toAll, ["a paused attempt asks for no bytes until it is resumed"]),
-        (.succeedsOnCutAnswer, .toAll, ["an early yes is no success", "an answer that is cut is no success"]),
+        (.ignoresPause, .toEvery, ["a paused attempt asks for no bytes until it is resumed"]),
+        (.succeedsOnCutAnswer, .toEvery, ["an early yes is no success", "an answer that is cut is no success"]),
         (
-            .claimsNotSent, .toAll,
+            .claimsNotSent, .toEvery,
             [
                 "a cancel while the answer is awaited ends the attempt", "an early yes is no success",
                 "an answer that is cut is no success", "a connection that is cut within the body leaves it incomplete",
                 "no outcome is more certain than what was seen",
             ]
         ),
-        (.goesBack, .toAll, ["progress never goes back, and never beyond the body"]),
+        (.decreasesProgress, .toEvery, ["progress never goes back, and never beyond the body"]),
         (
-            .countsTooMuch, .toAll,
+            .countsTooMuch, .toEvery,
             ["progress never goes back, and never beyond the body", "no outcome is more certain than what was seen"]
         ),
-        (.readsPastEnd, .toAll, ["a body is not read after its end"]),
-        (.leavesReaderOpen, .toAll, ["a body's reader is closed once, before the end is told"]),
-        (.closesTwice, .toAll, ["a body's reader is closed once, before the end is told"]),
-        (.neverWakes, .inHaste, ["a body that has nothing now is asked again when it wakes the transport"]),
+        (.readsPastEnd, .toEvery, ["a body is not read after its end"]),
+        (.leavesReaderOpen, .toEvery, ["a body's reader is closed once, before the end is told"]),
+        (.closesTwice, .toEvery, ["a body's reader is closed once, before the end is told"]),
+        (.neverWakes, .withShortTimeout, ["a body that has nothing now is asked again when it wakes the transport"]),
         (
-            .losesByte, .toAll,
+            .losesByte, .toEvery,
             [
                 "a body of known length arrives byte for byte", "a body of unknown length arrives byte for byte",
                 "a body that has nothing now is asked again when it wakes the transport",
                 "a paused attempt asks for no bytes until it is resumed",
             ]
         ),
-        (.dropsCause, .toAll, ["a body that fails ends the attempt with its error as the cause"]),
-        (.doubtsTheNo, .toAll, ["an early no is the answer"]),
+        (.dropsCause, .toEvery, ["a body that fails ends the attempt with its error as the cause"]),
+        (.reportsUnknownForRejection, .toEvery, ["an early no is the answer"]),
     ]
 
     @Test(arguments: findings)
     func `a broken transport fails the checks for its fault`(
         fault: BrokenTransport.Fault, shown: Shown, expected: Set<String>
     ) async throws {
-        let checks = TransportConformance.checks.filter { shown == .toAll || expected.contains($0.name) }
+        let checks = TransportConformance.checks.filter { shown == .toEvery || expected.contains($0.name) }
         let started = Watched<[any TransferControl]>([])
         defer { for control in started.value { control.cancel() } }
         var failed: Set<String> = []
@@ -83,7 +83,7 @@ import WaybillTesting
             do {
                 try await check.run(
                     against: { BrokenTransport(fault: fault, base: server.makeTransport(), started: started) },
-                    server: server, patience: shown == .inHaste ? .milliseconds(50) : .seconds(60))
+                    server: server, patience: shown == .withShortTimeout ? .milliseconds(50) : .seconds(60))
             } catch {
                 #expect(error.code == .notConformant)
                 #expect(error.message.hasPrefix(check.name))
@@ -104,7 +104,8 @@ import WaybillTesting
         let error = await #expect(throws: TestingError.self) {
             try await check.run(
                 against: {
-                    BrokenTransport(fault: .doubtsTheNo, base: server.makeTransport(), started: Watched([]))
+                    BrokenTransport(
+                        fault: .reportsUnknownForRejection, base: server.makeTransport(), started: Watched([]))
                 }, server: server)
         }
         let message = try #require(error).message
@@ -112,14 +113,14 @@ import WaybillTesting
         #expect(message.contains("\n  connected\n  responseHead 413\n  ended: failure connectionLost"))
 
         let failure = await #expect(throws: TestingError.self) {
-            try await check.run(against: { server.makeTransport() }, server: HelplessServer())
+            try await check.run(against: { server.makeTransport() }, server: FailingServer())
         }
         #expect(failure?.code == .serverFailed)
-        #expect(failure?.cause is HelplessServer.Failure)
+        #expect(failure?.cause is FailingServer.Failure)
     }
 }
 
-private struct HelplessServer: ConformanceServer {
+private struct FailingServer: ConformanceServer {
     struct Failure: Error {}
 
     func url(for behaviour: ConformanceBehaviour) throws -> String { throw Failure() }

@@ -32,13 +32,14 @@ final class LoopbackConformanceServer: ConformanceServer {
         switch behaviour {
         case .answer(let status, let text): .respond(status, body: text)
         // A rejection closes the connection. A success leaves it open for the rest of the body, which is never read.
-        case .answerEarly(let status) where status < 300: .early(Answer(status), then: .hold)
-        case .answerEarly(let status): .early(Answer(status, headers: [("Connection", "close")]), then: .close(.finish))
-        case .cutBody(let count): .close(afterBodyBytes: count, .abandon)
-        case .cutHead: .answerCut("HTTP/1.1 200 OK\r\nConte")
-        case .cutAnswer: .bodyCut(announced: 8, sent: "half")
+        case .respondEarly(let status) where status < 300: .early(Answer(status), then: .hold)
+        case .respondEarly(let status):
+            .early(Answer(status, headers: [("Connection", "close")]), then: .close(.finish))
+        case .closeDuringBody(let count): .close(afterBodyBytes: count, .abandon)
+        case .truncateResponseHead: .truncatedResponse("HTTP/1.1 200 OK\r\nConte")
+        case .truncateResponse: .bodyCut(announced: 8, sent: "half")
         case .stall(let count): .stall(afterBodyBytes: count)
-        case .silent: .neverAnswer
+        case .silent: .neverRespond
         case .refuse: nil
         }
     }

@@ -32,10 +32,10 @@ final class ScriptedConformanceServer: ConformanceServer {
     private static func script(_ behaviour: ConformanceBehaviour) -> TransferScript {
         switch behaviour {
         case .answer(let status, let text): .answering(HTTPResponse.Status(code: status), body: text)
-        case .answerEarly(let status): .answeringEarly(HTTPResponse.Status(code: status))
-        case .cutBody(let count): .breaking(after: Int64(count))
-        case .cutHead: .losingAnswer
-        case .cutAnswer: .cuttingAnswer()
+        case .respondEarly(let status): .respondingEarly(HTTPResponse.Status(code: status))
+        case .closeDuringBody(let count): .breaking(after: Int64(count))
+        case .truncateResponseHead: .losingResponse
+        case .truncateResponse: .truncatingResponse()
         case .stall(let count): .stalling(after: Int64(count))
         case .silent: .silent
         case .refuse: .failing(.cannotConnect)

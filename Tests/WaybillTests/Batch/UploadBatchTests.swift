@@ -101,7 +101,7 @@ import WaybillTesting
 
     @Test func `cancelling one item does not affect the others`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .takeHead, .wait(gate), .takeRest, .answer(.ok)]])
+        let world = SessionWorld([[.connect, .acknowledgeHead, .wait(gate), .takeRest, .answer(.ok)]])
         let batch = world.session.startBatch(of: 0..<5) { request($0) }
         await gate.arrivals(atLeast: 5)
         batch.cancel(at: 2)
@@ -130,15 +130,15 @@ import WaybillTesting
 
     @Test func `an item can be cancelled while its request is created`() async throws {
         let world = SessionWorld([.answering(.ok)])
-        let (came, mayGoOn) = (Watched(false), Watched(false))
+        let (came, canContinue) = (Watched(false), Watched(false))
         let batch = world.session.startBatch(of: 0..<1) { number in
             came.update { $0 = true }
-            try await mayGoOn.waitUntil { $0 }
+            try await canContinue.waitUntil { $0 }
             return request(number)
         }
         try await came.waitUntil { $0 }
         batch.cancel(at: 0)
-        mayGoOn.update { $0 = true }
+        canContinue.update { $0 = true }
         #expect(await batch.summary.cancelled == 1)
     }
 
@@ -294,8 +294,8 @@ import WaybillTesting
         let gate = ScriptGate()
         let transport = ScriptedTransport { request, number in
             number < 2
-                ? [.connect, .takeHead, .take(60), .fail(.connectionLost)]
-                : [.connect, .takeHead, .take(30), .wait(gate), .takeRest, .answer(.ok)]
+                ? [.connect, .acknowledgeHead, .take(60), .fail(.connectionLost)]
+                : [.connect, .acknowledgeHead, .take(30), .wait(gate), .takeRest, .answer(.ok)]
         }
         let world = SessionWorld(transport, retry: RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(1)))
         let batch = world.session.startBatch(of: 0..<2) { request($0) }

@@ -81,7 +81,7 @@ import WaybillTesting
         #expect(ends.succeeded > 0 && ends.cancelled > 0)
         #expect(world.session.uploads.isEmpty)
         #expect(world.transport.running == 0)
-        #expect(world.transport.mostAtOnce <= 4)
+        #expect(world.transport.maxConcurrent <= 4)
         // Each successful transfer was complete once, even when several handles shared it.
         let whole = world.transport.transfers.filter { $0.end.map { (try? $0.result.get()) != nil } ?? false }
         #expect(Set(whole.map(\.request.id)).count == whole.count)

@@ -118,11 +118,11 @@ import WaybillTesting
         let few = (0..<50).map { _ in start(world, "few", to: "/few") }
         let others = (0..<20).map { _ in start(world, to: "/others") }
         await gate.arrivals(atLeast: 8)
-        #expect(world.transport.mostAtOnce(to: SessionWorld.url + "/few") == 2)
-        #expect(world.transport.mostAtOnce(to: SessionWorld.url + "/others") == 6)
+        #expect(world.transport.maxConcurrent(to: SessionWorld.url + "/few") == 2)
+        #expect(world.transport.maxConcurrent(to: SessionWorld.url + "/others") == 6)
         gate.open()
         for task in few + others { _ = try await task.response }
-        #expect(world.transport.mostAtOnce(to: SessionWorld.url + "/few") == 2)
+        #expect(world.transport.maxConcurrent(to: SessionWorld.url + "/few") == 2)
     }
 
     /// One slot, and urgent uploads that keep arriving while the low-priority one waits.

@@ -26,7 +26,7 @@ import WaybillTesting
             func takeBody() { sink.transfer(.bodyAcknowledged) }
 
             func end() {
-                let evidence = TransferEvidence(announced: 3, sent: 3, acknowledged: 3, isBodyComplete: true)
+                let evidence = TransferCounters(announced: 3, sent: 3, acknowledged: 3, isBodyComplete: true)
                 sink.transfer(
                     .ended(
                         TransferEnd(result: .success(TransferResponse(head: .init(status: .ok))), evidence: evidence))

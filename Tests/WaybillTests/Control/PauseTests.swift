@@ -89,7 +89,7 @@ import WaybillTesting
         for task in [first] + others { #expect(try await task.response.status == .ok) }
         // It may already have been preparing when it was paused; it must not have been sent.
         #expect(world.transport.transfers.count == 6)
-        part.mayGoOn.update { $0 = true }
+        part.canContinue.update { $0 = true }
         paused.resume()
         #expect(try await paused.response.status == .ok)
     }
@@ -100,7 +100,7 @@ import WaybillTesting
         let task = world.session.start([.preparing("FILE", with: part)], to: SessionWorld.url)
         try await part.arrived.waitUntil { $0 == 1 }
         task.pause()
-        part.mayGoOn.update { $0 = true }
+        part.canContinue.update { $0 = true }
         _ = await progress(of: task) { $0.phase == .queued && $0.isPaused }
         #expect(world.transport.transfers.isEmpty)
         task.resume()
@@ -134,7 +134,7 @@ import WaybillTesting
     @Test func `a stream that can be read only once keeps its slot while paused`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([stopping(after: 3, at: gate)])
-        let task = world.session.start(.body(TrickyBody(isReplayable: false)), to: SessionWorld.url)
+        let task = world.session.start(.body(FaultyBody(isReplayable: false)), to: SessionWorld.url)
         await gate.arrivals(atLeast: 1)
         task.pause()
         _ = await progress(of: task) { $0.isPaused }
@@ -214,7 +214,7 @@ import WaybillTesting
             let response = try await task.response
             #expect(response.attempts.dropLast().allSatisfy { $0.sequel == .restart })
         }
-        #expect(world.transport.mostAtOnce <= 3)
+        #expect(world.transport.maxConcurrent <= 3)
         #expect(world.transport.running == 0)
     }
 

@@ -76,12 +76,12 @@ import WaybillTesting
 
     @Test func `pausing and resuming publish events while an interceptor runs`() async throws {
         let entered = Watched(0)
-        let mayGoOn = Watched(false)
+        let canContinue = Watched(false)
         let (session, transport, _) = SessionWorld.intercepted(
             [
                 .adapting("slow") { _ in
                     entered.update { $0 += 1 }
-                    try await mayGoOn.waitUntil { $0 }
+                    try await canContinue.waitUntil { $0 }
                 }
             ])
         let task = session.start(.data([1]), to: SessionWorld.url)
@@ -93,7 +93,7 @@ import WaybillTesting
         }
         try await entered.waitUntil { $0 == 1 }
         task.pause()
-        mayGoOn.update { $0 = true }
+        canContinue.update { $0 = true }
         task.resume()
         _ = try await task.response
         let told = await words(listener.value).filter { ["paused", "resumed", "succeeded"].contains($0) }

@@ -60,7 +60,7 @@ import WaybillTesting
     }
 
     @Test func `an interceptor that hangs fails the upload after the limit, with its name`() async throws {
-        let hanging = Hanging()
+        let hanging = HangingInterceptor()
         defer { hanging.hang.release() }
         let (session, transport, clock) = SessionWorld.intercepted([hanging]) { $0.interceptorLimit = .seconds(5) }
         let task = session.start(.data([1]), to: url)
@@ -83,7 +83,7 @@ import WaybillTesting
     }
 
     @Test func `a cancel does not wait for an interceptor`() async throws {
-        let hanging = Hanging()
+        let hanging = HangingInterceptor()
         defer { hanging.hang.release() }
         let (session, transport, _) = SessionWorld.intercepted([hanging])
         let task = session.start(.data([1]), to: url)

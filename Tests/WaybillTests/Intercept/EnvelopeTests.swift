@@ -116,7 +116,7 @@ import WaybillTesting
         #expect(try await session.upload(.data([1]), to: url).attempts.count == 2)
         let error = try #require(await session.start(.data([1]), to: url).error())
         #expect(error.code == .envelopeRejected)
-        #expect(error.envelope?.asksForRetry == true && error.isRetryable)
+        #expect(error.envelope?.requestsRetry == true && error.isRetryable)
         #expect(error.attempts.last?.sequel == .noRetry(.attemptsUsedUp))
         #expect(transport.transfers.count == 4)
     }
@@ -157,7 +157,7 @@ import WaybillTesting
     }
 
     @Test func `a judge that hangs fails the upload after the limit, with the response`() async throws {
-        let hang = DeafWait()
+        let hang = UncancellableWait()
         defer { hang.release() }
         let (session, _, clock) = SessionWorld.intercepted(
             [
@@ -184,7 +184,7 @@ import WaybillTesting
     }
 
     @Test func `a cancel while a response is evaluated fails as cancelled, with the response`() async throws {
-        let hang = DeafWait()
+        let hang = UncancellableWait()
         defer { hang.release() }
         let (session, _, _) = SessionWorld.intercepted(
             [

@@ -28,7 +28,7 @@ extension SessionWorld {
 
 /// Waits until it is released and ignores cancellation. Each test must release it at its end: a task that waits
 /// indefinitely is never freed.
-final class DeafWait: Sendable {
+final class UncancellableWait: Sendable {
     private struct State {
         var isReleased = false
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -60,9 +60,9 @@ final class DeafWait: Sendable {
 }
 
 /// Does not return before it is released.
-struct Hanging: UploadInterceptor {
+struct HangingInterceptor: UploadInterceptor {
     let name = "sleepy"
-    let hang = DeafWait()
+    let hang = UncancellableWait()
 
     func adapt(_ request: inout OutgoingRequest) async throws { await hang.wait() }
 }

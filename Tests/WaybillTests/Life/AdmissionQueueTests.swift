@@ -35,7 +35,7 @@ import WaybillCore
         _ slots: Int, _ perHost: Int, _ hosts: Int, _ reach: Int, oracle: (slots: Int, perHost: Int, reach: Int),
         _ random: inout SeededGenerator
     ) -> String? {
-        var day = RandomDay(
+        var day = RandomQueueMoves(
             queue: AdmissionQueue(slots: slots, slotsPerHost: perHost, reach: reach),
             naive: NaiveQueue(slots: oracle.slots, slotsPerHost: oracle.perHost, reach: oracle.reach), hosts: hosts)
         for move in 0..<4_000 {

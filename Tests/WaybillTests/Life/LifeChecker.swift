@@ -34,14 +34,14 @@ struct LifeChecker {
     /// Whether the transfer was cancelled, and whether the caller cancelled the upload.
     private(set) var isStopSent = false
     private var isCancelled = false
-    private var pauses = PauseBooks()
+    private var pauses = PauseTracker()
     private var isReplayable = false
     private var isTerminalPublished: UploadPhase?
     private var lastPublished: UploadSnapshot?
-    private var floor = CertaintyFloor()
-    private let rules: LifeRules
+    private var floor = OutcomeBounds()
+    private let rules: UploadRules
 
-    init(rules: LifeRules) {
+    init(rules: UploadRules) {
         self.rules = rules
     }
 
@@ -49,7 +49,7 @@ struct LifeChecker {
     mutating func check(_ event: UploadStateMachine.Event, _ actions: [UploadStateMachine.Action]) {
         if isFinished, !actions.isEmpty { fail("actions after the end: \(actions)") }
         var isSuccess = false
-        let wasStopped = isStopSent || pauses.hasStood
+        let wasStopped = isStopSent || pauses.wasTransferPaused
         pauses.see(event, isCancelled: isCancelled || isFinished)
         switch event {
         case .prepared(_, let isReplayable) where isPreparing:
@@ -63,7 +63,7 @@ struct LifeChecker {
         case .admitted where place == .readyLine:
             place = .slot
             isCalled = true
-        case .retryAnswered(let attempt, let isGranted) where attempt == question:
+        case .retryDecided(let attempt, let isGranted) where attempt == question:
             question = nil
             self.isGranted = isGranted
         case .transfer(let event, let attempt, _, _) where attempt == transfer:
@@ -71,7 +71,7 @@ struct LifeChecker {
             guard case .ended(let end) = event else { break }
             transfer = nil
             isStopSent = false
-            pauses.isStanding = false
+            pauses.isTransferPaused = false
             if case .success(let response) = end.result {
                 let status = response.head.status
                 // A redirect before the end of the body is not an acceptance.
@@ -82,7 +82,7 @@ struct LifeChecker {
         default: break
         }
         for action in actions { check(action, isSuccess: isSuccess, wasStopped: wasStopped) }
-        if !isFinished, violation == nil { checkBooks() }
+        if !isFinished, violation == nil { checkResources() }
         if isGranted { fail("a retry was granted and not made") }
         if !isFinished, case .admitted(let elapsed) = event, actions.contains(where: \.isStart) { checkStart(elapsed) }
         switch event {
@@ -100,7 +100,7 @@ struct LifeChecker {
         switch action {
         case .hold, .release, .pauseTransfer, .resumeTransfer, .scheduleSlotReturn, .unscheduleSlotReturn: break
         case .limitTransfer: if transfer == nil { fail("no transfer to limit") }
-        case .stepBack:
+        case .requeueHeld:
             if !isCalled || transfer != nil { fail("a step back that nobody called") }
             isCalled = false
             if place == .slot { place = .readyLine }
@@ -136,8 +136,8 @@ struct LifeChecker {
         case .cancelTransfer:
             if transfer == nil || isStopSent { fail("no transfer to cancel, or cancelled twice") }
             isStopSent = true
-            pauses.isStanding = false
-        case .askForRetry(let attempt):
+            pauses.isTransferPaused = false
+        case .requestRetry(let attempt):
             if question != nil || transfer != nil || place != .nowhere || attempt != started || isCancelled {
                 fail("a question out of place")
             }
@@ -148,7 +148,7 @@ struct LifeChecker {
                 fail("a refresh out of place")
             }
             if refreshes > 1 || !rules.canRefresh { fail("refresh \(refreshes)") }
-            if hops.last?.keepsSecrets == false { fail("a credential for another origin") }
+            if hops.last?.sendsCredentials == false { fail("a credential for another origin") }
             refresh = attempt
             isRetryStart = false
         case .stopRefreshing:
@@ -185,9 +185,9 @@ struct LifeChecker {
         let before = hops.last ?? rules.route?.hop
         if rules.route == nil || hops.count >= 5 { fail("redirect \(hops.count + 1)") }
         if hops.contains(hop) || hop == rules.route?.hop { fail("in a circle to \(hop)") }
-        if hop.keepsSecrets, before?.keepsSecrets == false { fail("credentials came back") }
+        if hop.sendsCredentials, before?.sendsCredentials == false { fail("credentials came back") }
         if hop.sendsBody, before?.sendsBody == false { fail("a body came back") }
-        if !hop.sendsBody, before?.sendsBody == true { floor.tookIt() }
+        if !hop.sendsBody, before?.sendsBody == true { floor.serverActed() }
         isRetryStart = false
         hops.append(hop)
     }
@@ -205,13 +205,13 @@ struct LifeChecker {
     }
 
     /// Every call has been answered; paused uploads, and only those, are skipped; a slot implies a transfer.
-    private mutating func checkBooks() {
+    private mutating func checkResources() {
         if isCalled { fail("a call that was not taken up") }
         if (place == .slot) != (transfer != nil) { fail("a slot without a transfer, or the other way round") }
         if [.waitingLine, .preparationWindow, .readyLine].contains(place), pauses.isHeld != pauses.isPaused {
             fail("held: \(pauses.isHeld), paused: \(pauses.isPaused)")
         }
-        if pauses.timer != nil, !pauses.isStanding { fail("a slot is to be given back that nobody keeps") }
+        if pauses.timer != nil, !pauses.isTransferPaused { fail("a slot is to be given back that nobody keeps") }
         if pauses.isOverdue, !isStopSent, transfer != nil { fail("a slot was not given back in time") }
         pauses.isOverdue = false
     }
@@ -237,7 +237,7 @@ struct LifeChecker {
     private mutating func check(_ result: Result<UploadResponse, UploadError>, isSuccess: Bool) {
         isFinished = true
         if place != .nowhere || isPreparing || transfer != nil || timer != nil || refresh != nil
-            || pauses.timer != nil || pauses.isStanding
+            || pauses.timer != nil || pauses.isTransferPaused
         {
             fail("kept: \(place), preparing \(isPreparing), transfer \(transfer as Any), timer \(timer as Any)")
         }

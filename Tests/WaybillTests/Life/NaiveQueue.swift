@@ -54,7 +54,7 @@ struct NaiveQueue {
         }
     }
 
-    mutating func stepBack(_ id: UploadID) {
+    mutating func requeueHeld(_ id: UploadID) {
         for (from, to) in [(\Self.preparing, \Self.waiting), (\Self.running, \Self.ready)] {
             guard let index = self[keyPath: from].firstIndex(where: { $0.id == id }) else { continue }
             var member = self[keyPath: from].remove(at: index)

@@ -17,7 +17,7 @@ import WaybillCore
 
     /// One combination of all inputs of the outcome.
     struct Attempt: CustomStringConvertible {
-        var evidence: TransferEvidence
+        var evidence: TransferCounters
         var status: Int?
         var isResponseComplete: Bool
         var description: String { "\(evidence), status \(status as Any), complete: \(isResponseComplete)" }
@@ -46,7 +46,7 @@ import WaybillCore
         for acknowledged in bools {
             for whole in bools {
                 for reused in bools {
-                    var evidence = TransferEvidence(
+                    var evidence = TransferCounters(
                         announced: 10, sent: whole ? 10 : 5, requestAcknowledged: acknowledged, isBodyComplete: whole,
                         isConnectionReused: reused)
                     attempts.append(Attempt(evidence: evidence, status: nil, isResponseComplete: false))

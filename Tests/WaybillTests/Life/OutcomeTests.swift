@@ -6,29 +6,29 @@ import WaybillCore
 
 @Suite struct OutcomeTests {
     @Test(arguments: [
-        (TransferEvidence(), nil, UploadOutcome.notSent),
-        (TransferEvidence(announced: 10, sent: 8), nil, .notSent),
-        (TransferEvidence(announced: 10, sent: 10, isBodyComplete: true), nil, .unknown),
-        (TransferEvidence(announced: 10, sent: 10, isBodyComplete: true, isConnectionReused: true), nil, .notSent),
-        (TransferEvidence(isBodyComplete: true, isConnectionReused: true), nil, .unknown),
-        (TransferEvidence(announced: 10, requestAcknowledged: true), nil, .incomplete(acknowledged: 0)),
+        (TransferCounters(), nil, UploadOutcome.notSent),
+        (TransferCounters(announced: 10, sent: 8), nil, .notSent),
+        (TransferCounters(announced: 10, sent: 10, isBodyComplete: true), nil, .unknown),
+        (TransferCounters(announced: 10, sent: 10, isBodyComplete: true, isConnectionReused: true), nil, .notSent),
+        (TransferCounters(isBodyComplete: true, isConnectionReused: true), nil, .unknown),
+        (TransferCounters(announced: 10, requestAcknowledged: true), nil, .incomplete(acknowledged: 0)),
         (
-            TransferEvidence(announced: 10, sent: 9, acknowledged: 4, requestAcknowledged: true), nil,
+            TransferCounters(announced: 10, sent: 9, acknowledged: 4, requestAcknowledged: true), nil,
             .incomplete(acknowledged: 4)
         ),
-        (TransferEvidence(announced: 10, sent: 9, acknowledged: 4), nil, .incomplete(acknowledged: 4)),
+        (TransferCounters(announced: 10, sent: 9, acknowledged: 4), nil, .incomplete(acknowledged: 4)),
         (
-            TransferEvidence(announced: 10, sent: 10, acknowledged: 4, requestAcknowledged: true, isBodyComplete: true),
+            TransferCounters(announced: 10, sent: 10, acknowledged: 4, requestAcknowledged: true, isBodyComplete: true),
             nil, .unknown
         ),
-        (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), 413, .rejected),
-        (TransferEvidence(requestAcknowledged: true, isBodyComplete: true, sawResponseHead: true), 413, .unknown),
-        (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), 307, .rejected),
-        (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), 200, .unknown),
-        (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), nil, .unknown),
+        (TransferCounters(requestAcknowledged: true, sawResponseHead: true), 413, .rejected),
+        (TransferCounters(requestAcknowledged: true, isBodyComplete: true, sawResponseHead: true), 413, .unknown),
+        (TransferCounters(requestAcknowledged: true, sawResponseHead: true), 307, .rejected),
+        (TransferCounters(requestAcknowledged: true, sawResponseHead: true), 200, .unknown),
+        (TransferCounters(requestAcknowledged: true, sawResponseHead: true), nil, .unknown),
     ])
     func `an outcome is no more certain than the evidence`(
-        evidence: TransferEvidence, status: Int?, outcome: UploadOutcome
+        evidence: TransferCounters, status: Int?, outcome: UploadOutcome
     ) {
         #expect(UploadOutcome(of: evidence, status: status.map { .init(code: $0) }) == outcome)
     }
@@ -44,7 +44,7 @@ import WaybillCore
     func `a status decides whether the server may have acted on a whole body`(
         status: Int, isBodyComplete: Bool, outcome: UploadOutcome
     ) {
-        let evidence = TransferEvidence(isBodyComplete: isBodyComplete, sawResponseHead: true)
+        let evidence = TransferCounters(isBodyComplete: isBodyComplete, sawResponseHead: true)
         #expect(UploadOutcome(of: evidence, status: .init(code: status), isResponseComplete: true) == outcome)
     }
 
@@ -61,7 +61,7 @@ import WaybillCore
         var record = AttemptRecord(number: 1)
         record.see(.progress(TransferProgress(sent: 8, acknowledged: 5, accuracy: .exact)), total: 10)
         let lost = TransferError(.connectionLost, "lost", outcome: .notSent)
-        let end = TransferEnd(result: .failure(lost), evidence: TransferEvidence())
+        let end = TransferEnd(result: .failure(lost), evidence: TransferCounters())
         record.see(.ended(end), total: 10)
         #expect(record.outcome(of: lost) == .incomplete(acknowledged: 5))
     }

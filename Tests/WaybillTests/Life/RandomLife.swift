@@ -24,7 +24,7 @@ struct RandomLife {
             RetryPolicy(maxRetries: 9, deadline: .seconds(20)),
         ].randomElement(using: &random)!
         let accepts = [StatusPolicy.successful, .successful, .any, .only([404])].randomElement(using: &random)!
-        var rules = LifeRules(retry: retry, accepts: accepts)
+        var rules = UploadRules(retry: retry, accepts: accepts)
         rules.isIdempotent = Int.random(in: 0..<8, using: &random) == 0
         rules.keyWindow = [nil, nil, .seconds(30)].randomElement(using: &random)!
         rules.canRefresh = .random(using: &random)
@@ -72,7 +72,7 @@ struct RandomLife {
 
     private func next(using random: inout SeededGenerator) -> UploadStateMachine.Event {
         guard Int.random(in: 0..<10, using: &random) < 7 else { return anything(using: &random) }
-        if Int.random(in: 0..<6, using: &random) == 0 { return standstill(using: &random) }
+        if Int.random(in: 0..<6, using: &random) == 0 { return pauseState(using: &random) }
         if checker.isPaused, Int.random(in: 0..<3, using: &random) == 0 { return .resume(elapsed: now) }
         if let pause = checker.slotTimer, Bool.random(using: &random) { return .slotReturnDue(pause: pause) }
         if let attempt = checker.transfer {
@@ -82,7 +82,7 @@ struct RandomLife {
                 event, attempt: attempt, jitter: .random(in: 0...1, using: &random), elapsed: now)
         }
         if let attempt = checker.question {
-            return .retryAnswered(attempt: attempt, isGranted: Int.random(in: 0..<5, using: &random) > 0)
+            return .retryDecided(attempt: attempt, isGranted: Int.random(in: 0..<5, using: &random) > 0)
         }
         if let attempt = checker.refresh {
             return Int.random(in: 0..<4, using: &random) > 0
@@ -100,7 +100,7 @@ struct RandomLife {
     private func anything(using random: inout SeededGenerator) -> UploadStateMachine.Event {
         let attempt = Int.random(in: 0...checker.started + 2, using: &random)
         switch Int.random(in: 0..<18, using: &random) {
-        case 15, 16: return standstill(using: &random)
+        case 15, 16: return pauseState(using: &random)
         case 17: return .rateChanged(.bytes(Int64.random(in: 1...9, using: &random)))
         case 10: return .credentialReady(attempt: attempt)
         case 11: return .credentialFailed(attempt: attempt, Self.noCredential)
@@ -112,7 +112,7 @@ struct RandomLife {
         case 5: return .admitted(elapsed: now)
         case 6: return .retryDue(attempt: attempt)
         case 7: return .cancel
-        case 9: return .retryAnswered(attempt: attempt, isGranted: .random(using: &random))
+        case 9: return .retryDecided(attempt: attempt, isGranted: .random(using: &random))
         case 8: return Bool.random(using: &random) ? .sessionClosing : .cancel
         default:
             let event = Self.transferEvent(using: &random, total: total)
@@ -125,7 +125,7 @@ struct RandomLife {
     }
 
     /// A pause, its end, or the end of the time for which it keeps a slot, including that of an earlier pause.
-    private func standstill(using random: inout SeededGenerator) -> UploadStateMachine.Event {
+    private func pauseState(using random: inout SeededGenerator) -> UploadStateMachine.Event {
         switch Int.random(in: 0..<6, using: &random) {
         case 0, 1, 2: .pause(elapsed: now)
         case 3: .resume(elapsed: now)
@@ -149,14 +149,14 @@ struct RandomLife {
 
     /// The event that a transport sends when it was cancelled within the body.
     private static func stopped(_ total: Int64?) -> TransferEvent {
-        let evidence = TransferEvidence(announced: total, requestAcknowledged: true)
+        let evidence = TransferCounters(announced: total, requestAcknowledged: true)
         let error = TransferError(.cancelled, "stopped", outcome: .incomplete(acknowledged: 0))
         return .ended(TransferEnd(result: .failure(error), evidence: evidence))
     }
 
     private static func end(using random: inout SeededGenerator, total: Int64?) -> TransferEnd {
         let acknowledged = Bool.random(using: &random) ? 0 : Int64.random(in: 0...(total ?? 500), using: &random)
-        let evidence = TransferEvidence(
+        let evidence = TransferCounters(
             announced: total, sent: acknowledged, acknowledged: acknowledged,
             requestAcknowledged: .random(using: &random), isBodyComplete: .random(using: &random),
             sawResponseHead: Int.random(in: 0..<4, using: &random) == 0, isConnectionReused: .random(using: &random))
@@ -167,10 +167,10 @@ struct RandomLife {
             let response = TransferResponse(head: head)
             var end = TransferEnd(result: .success(response), evidence: evidence)
             if head.status.kind == .successful, Int.random(in: 0..<3, using: &random) == 0 {
-                let kinds: [ResponseObjection.Kind] = [
+                let kinds: [ResponseValidationFailure.Kind] = [
                     .rejected, .credentialExpired, .retry, .unreadable("interceptorFailed"), .cancelled,
                 ]
-                end.objection = ResponseObjection(kinds.randomElement(using: &random)!, message: "random")
+                end.objection = ResponseValidationFailure(kinds.randomElement(using: &random)!, message: "random")
             }
             return end
         }

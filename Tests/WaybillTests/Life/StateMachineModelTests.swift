@@ -55,9 +55,11 @@ import WaybillCore
 /// Faults that such machines have had.
 enum Mutation: CaseIterable {
     case finishesTwice, keepsTheSlot, keepsThePreparation, keepsTheTimer, keepsThePlace, ignoresCancel
-    case speaksAfterTheEnd, takesLateEvents, believesTheBest, countsFromZeroAgain, cancelsTwice, retriesAfterCancel
-    case asksNobody, startsLate, goesInCircles, keepsCredentials, forgetsThatItWasTaken, keepsTheRefresh
-    case sendsWhilePaused, staysPaused, standsForEver, keepsTheSlotTimer, takesTheCall, pausesTwice, keepsTheSlotForEver
+    case publishesAfterTheEnd, takesLateEvents, reportsBestOutcome, countsFromZeroAgain, cancelsTwice,
+        retriesAfterCancel
+    case ignoresRetryBudget, startsLate, goesInCircles, keepsCredentials, forgetsThatItWasTaken, keepsTheRefresh
+    case sendsWhilePaused, staysPaused, neverResumesTransfer, keepsTheSlotTimer, ignoresRequeueHeld, pausesTwice,
+        neverReturnsSlot
 
     mutating func step(
         _ machine: inout UploadStateMachine, _ event: UploadStateMachine.Event
@@ -67,7 +69,7 @@ enum Mutation: CaseIterable {
         let attempt = machine.snapshot.attempt
         let actions = machine.handle(sees(event, attempt: attempt))
         switch self {
-        case .speaksAfterTheEnd: return wasOver ? [.publish(machine.snapshot)] : actions
+        case .publishesAfterTheEnd: return wasOver ? [.publish(machine.snapshot)] : actions
         case .cancelsTwice:
             if case .cancel = event, !wasOver, actions.isEmpty { return [.cancelTransfer] }
             return actions
@@ -80,9 +82,9 @@ enum Mutation: CaseIterable {
         switch (self, event) {
         case (.takesLateEvents, .transfer(let inner, _, let jitter, let elapsed)):
             return .transfer(inner, attempt: attempt, jitter: jitter, elapsed: elapsed)
-        case (.asksNobody, .retryAnswered(let number, _)): return .retryAnswered(attempt: number, isGranted: true)
+        case (.ignoresRetryBudget, .retryDecided(let number, _)): return .retryDecided(attempt: number, isGranted: true)
         case (.startsLate, .admitted): return .admitted()
-        case (.keepsTheSlotForEver, .slotReturnDue): return .slotReturnDue(pause: -1)
+        case (.neverReturnsSlot, .slotReturnDue): return .slotReturnDue(pause: -1)
         default: return event
         }
     }
@@ -92,20 +94,20 @@ enum Mutation: CaseIterable {
         case (.finishesTwice, .finish): return [action, action]
         case (.keepsTheSlot, .releaseSlot), (.keepsThePreparation, .stopPreparing): return []
         case (.keepsTheTimer, .unscheduleRetry), (.keepsThePlace, .withdraw): return []
-        case (.believesTheBest, .finish(.failure(var error))):
+        case (.reportsBestOutcome, .finish(.failure(var error))):
             if error.outcome != .rejected { error.outcome = .notSent }
             return [.finish(.failure(error))]
         case (.countsFromZeroAgain, .publish(var snapshot)) where snapshot.phase == .awaitingResponse:
             snapshot.acknowledged = 0
             return [.publish(snapshot)]
         case (.keepsTheRefresh, .stopRefreshing), (.sendsWhilePaused, .hold), (.staysPaused, .release): return []
-        case (.standsForEver, .resumeTransfer), (.keepsTheSlotTimer, .unscheduleSlotReturn): return []
-        case (.takesTheCall, .stepBack): return []
+        case (.neverResumesTransfer, .resumeTransfer), (.keepsTheSlotTimer, .unscheduleSlotReturn): return []
+        case (.ignoresRequeueHeld, .requeueHeld): return []
         case (.pausesTwice, .pauseTransfer): return [action, action]
         case (.goesInCircles, .redirect): return [action, action]
         case (.keepsCredentials, .redirect(var hop)):
             // Dropped at one hop and restored at the next.
-            hop.keepsSecrets = hop.url.contains("//a.")
+            hop.sendsCredentials = hop.url.contains("//a.")
             return [.redirect(hop)]
         case (.forgetsThatItWasTaken, .finish(.failure(var error))):
             if error.outcome == .unknown, error.response != nil { error.outcome = .rejected }

@@ -6,7 +6,7 @@ import WaybillCore
 
 @Suite struct StateMachineTests {
     @Test func `an upload without failures has exactly these transitions`() {
-        var machine = UploadStateMachine(LifeRules())
+        var machine = UploadStateMachine(UploadRules())
         #expect(names(machine.handle(.started)) == ["join", "waiting"])
         #expect(names(machine.handle(.mayPrepare)) == ["preparing", "prepare"])
         #expect(names(machine.handle(.prepared(total: 10, isReplayable: true))) == ["queued", "awaitSlot"])
@@ -26,7 +26,7 @@ import WaybillCore
         var machine = running()
         _ = tell(&machine, progress(6))
         #expect(names(tell(&machine, lost(at: 6), jitter: 0.5)) == ["releaseSlot", "ask for a retry after 1"])
-        #expect(names(machine.handle(.retryAnswered(attempt: 2, isGranted: true))) == [])
+        #expect(names(machine.handle(.retryDecided(attempt: 2, isGranted: true))) == [])
         #expect(names(grant(&machine)) == ["retrying", "retry 2 in 500 ms"])
         #expect(machine.snapshot.acknowledged == 6)
         #expect(names(machine.handle(.retryDue(attempt: 3))) == [])
@@ -40,14 +40,14 @@ import WaybillCore
     }
 
     @Test func `cancelling releases everything in each phase`() {
-        var idle = UploadStateMachine(LifeRules())
+        var idle = UploadStateMachine(UploadRules())
         #expect(names(idle.handle(.cancel)) == ["cancelled", "cancelled: not sent"])
 
-        var waiting = UploadStateMachine(LifeRules())
+        var waiting = UploadStateMachine(UploadRules())
         _ = waiting.handle(.started)
         #expect(names(waiting.handle(.cancel)) == ["withdraw", "cancelled", "cancelled: not sent"])
 
-        var preparing = UploadStateMachine(LifeRules())
+        var preparing = UploadStateMachine(UploadRules())
         _ = preparing.handle(.started)
         _ = preparing.handle(.mayPrepare)
         #expect(
@@ -89,7 +89,7 @@ import WaybillCore
     }
 
     @Test func `a retry that was queued beyond the deadline does not start`() {
-        var machine = UploadStateMachine(LifeRules(retry: RetryPolicy(deadline: .seconds(10))))
+        var machine = UploadStateMachine(UploadRules(retry: RetryPolicy(deadline: .seconds(10))))
         start(&machine)
         _ = tell(&machine, lost(at: 6))
         _ = grant(&machine)
@@ -121,13 +121,13 @@ import WaybillCore
         _ = machine.handle(.admitted())
         let refused = TransferEnd(
             result: .failure(TransferError(.certificateNotTrusted, "no", outcome: .notSent)),
-            evidence: TransferEvidence())
+            evidence: TransferCounters())
         let actions = tell(&machine, .ended(refused), attempt: 2)
         #expect(names(actions) == ["releaseSlot", "failed", "certificateNotTrusted: incomplete after 7 bytes"])
     }
 
     @Test func `a 2xx status that the caller does not accept has an unknown outcome`() {
-        var machine = UploadStateMachine(LifeRules(accepts: .only([201])))
+        var machine = UploadStateMachine(UploadRules(accepts: .only([201])))
         start(&machine)
         #expect(names(tell(&machine, answer(.ok))) == ["releaseSlot", "failed", "rejected: outcome unknown"])
     }
@@ -135,7 +135,7 @@ import WaybillCore
     // MARK: - Words for it
 
     private func preparedMachine() -> UploadStateMachine {
-        var machine = UploadStateMachine(LifeRules())
+        var machine = UploadStateMachine(UploadRules())
         _ = machine.handle(.started)
         _ = machine.handle(.mayPrepare)
         _ = machine.handle(.prepared(total: 10, isReplayable: true))
@@ -150,7 +150,7 @@ import WaybillCore
     }
 
     private func running() -> UploadStateMachine {
-        var machine = UploadStateMachine(LifeRules())
+        var machine = UploadStateMachine(UploadRules())
         start(&machine)
         return machine
     }
@@ -162,7 +162,7 @@ import WaybillCore
     }
 
     private func grant(_ machine: inout UploadStateMachine, _ isGranted: Bool = true) -> [UploadStateMachine.Action] {
-        machine.handle(.retryAnswered(attempt: machine.snapshot.attempt, isGranted: isGranted))
+        machine.handle(.retryDecided(attempt: machine.snapshot.attempt, isGranted: isGranted))
     }
 
     private var connected: TransferEvent {
@@ -176,11 +176,11 @@ import WaybillCore
     private func answer(_ status: HTTPResponse.Status) -> TransferEvent {
         .ended(
             TransferEnd(
-                result: .success(TransferResponse(head: HTTPResponse(status: status))), evidence: TransferEvidence()))
+                result: .success(TransferResponse(head: HTTPResponse(status: status))), evidence: TransferCounters()))
     }
 
     private func lost(at count: Int64, _ code: TransferError.Code = .connectionLost) -> TransferEvent {
-        let evidence = TransferEvidence(announced: 10, sent: count, acknowledged: count, requestAcknowledged: true)
+        let evidence = TransferCounters(announced: 10, sent: count, acknowledged: count, requestAcknowledged: true)
         let error = TransferError(code, "lost", outcome: .incomplete(acknowledged: count))
         return .ended(TransferEnd(result: .failure(error), evidence: evidence))
     }
@@ -192,7 +192,7 @@ import WaybillCore
             case .join(let isHeld): isHeld ? "join held" : "join"
             case .requeue(let isHeld): isHeld ? "requeue held" : "requeue"
             case .startTransfer(let attempt): "start \(attempt)"
-            case .askForRetry(let attempt): "ask for a retry after \(attempt)"
+            case .requestRetry(let attempt): "ask for a retry after \(attempt)"
             case .scheduleRetry(let delay, let attempt):
                 "retry \(attempt) in \(Int((delay / .milliseconds(1)).rounded())) ms"
             case .finish(.success(let response)): "success \(response.status.code)"

@@ -23,7 +23,7 @@ import Testing
         case .refuse(let code, _): "\(code)"
         case .ignore: "ignored"
         case .follow(let hop):
-            "\(hop.method) \(hop.url)\(hop.sendsBody ? " body" : "")\(hop.keepsSecrets ? " secrets" : "")"
+            "\(hop.method) \(hop.url)\(hop.sendsBody ? " body" : "")\(hop.sendsCredentials ? " secrets" : "")"
         }
     }
 
@@ -136,7 +136,7 @@ import Testing
                 Issue.record("hop \(number) is not followed")
                 return
             }
-            #expect(!hop.keepsSecrets)
+            #expect(!hop.sendsCredentials)
             route.follow(hop, status: .temporaryRedirect)
             #expect(result(route, 307, Self.start) == "redirectLoop")
         }
@@ -155,7 +155,7 @@ import Testing
                 Issue.record("hop \(number) is not followed")
                 return
             }
-            #expect(hop.keepsSecrets == hosts.prefix(number + 1).allSatisfy { $0 == "a" }, "hop \(number)")
+            #expect(hop.sendsCredentials == hosts.prefix(number + 1).allSatisfy { $0 == "a" }, "hop \(number)")
             route.follow(hop, status: .temporaryRedirect)
         }
     }

@@ -24,7 +24,7 @@ import WaybillTesting
         gate.open()
         for other in others { _ = try await other.response }
         for index in [0, 2] {
-            parts[index].mayGoOn.update { $0 = true }
+            parts[index].canContinue.update { $0 = true }
             #expect(try await waiting[index].response.status == .ok)
         }
         #expect(world.transport.transfers.count == 6)

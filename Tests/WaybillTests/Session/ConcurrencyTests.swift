@@ -15,8 +15,8 @@ import WaybillTesting
         for task in tasks { #expect(try await task.response.status == .ok) }
         #expect(world.transport.transfers.count == 1_000)
         #expect(Set(world.transport.transfers.map(\.request.id)).count == 1_000)
-        #expect(world.transport.mostAtOnce <= 8)
-        for host in hosts { #expect(world.transport.mostAtOnce(to: host) <= 5) }
+        #expect(world.transport.maxConcurrent <= 8)
+        for host in hosts { #expect(world.transport.maxConcurrent(to: host) <= 5) }
     }
 
     @Test func `all slots are used, within the limit per host`() async throws {
@@ -30,8 +30,8 @@ import WaybillTesting
         #expect(world.transport.running == 8)
         gate.open()
         for task in busy + others { _ = try await task.response }
-        #expect(world.transport.mostAtOnce <= 8)
-        #expect(world.transport.mostAtOnce(to: "http://busy.example/") == 5)
+        #expect(world.transport.maxConcurrent <= 8)
+        #expect(world.transport.maxConcurrent(to: "http://busy.example/") == 5)
     }
 
     @Test func `the number of uploads prepared ahead is limited to slots plus two`() async throws {
@@ -41,7 +41,7 @@ import WaybillTesting
         for part in parts[..<4] { try await part.arrived.waitUntil { $0 == 1 } }
         await tasks[3].reaches(.preparing)
         #expect(parts[4...].allSatisfy { $0.arrived.value == 0 })
-        for part in parts { part.mayGoOn.update { $0 = true } }
+        for part in parts { part.canContinue.update { $0 = true } }
         for task in tasks { #expect(try await task.response.status == .ok) }
         #expect(parts.allSatisfy { $0.arrived.value == 1 })
     }
@@ -98,7 +98,7 @@ private struct InstantTransport: UploadTransport {
 
     func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
         let response = TransferResponse(head: HTTPResponse(status: .ok))
-        sink.transfer(.ended(TransferEnd(result: .success(response), evidence: TransferEvidence())))
+        sink.transfer(.ended(TransferEnd(result: .success(response), evidence: TransferCounters())))
         return Control()
     }
 }

@@ -138,7 +138,7 @@ private struct QuotingTransport: UploadTransport {
 
     func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
         let error = TransferError(.other, quote, outcome: .notSent)
-        sink.transfer(.ended(TransferEnd(result: .failure(error), evidence: TransferEvidence())))
+        sink.transfer(.ended(TransferEnd(result: .failure(error), evidence: TransferCounters())))
         return Control()
     }
 }

@@ -67,7 +67,7 @@ import WaybillMultipart
     }
 
     @Test func `a cancel while awaiting the response has an unknown outcome`() async throws {
-        let server = try LoopbackServer(.neverAnswer)
+        let server = try LoopbackServer(.neverRespond)
         let task = session().start(.data([1, 2, 3]), to: server.url())
         await task.reaches(.awaitingResponse)
         task.cancel()

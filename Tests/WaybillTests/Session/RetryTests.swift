@@ -85,7 +85,7 @@ import WaybillTesting
 
     @Test func `a body that can be read only once is never retried, even with a key`() async throws {
         let world = SessionWorld([Self.lost, .answering(.ok)])
-        let content = UploadContent.body(TrickyBody(isReplayable: false))
+        let content = UploadContent.body(FaultyBody(isReplayable: false))
         let error = try #require(
             await post(world, content: content, idempotency: .honoured(window: .seconds(60))).error())
         #expect(error.attempts.map(\.sequel) == [.noRetry(.bodyNotReplayable)])

@@ -128,18 +128,18 @@ import WaybillTesting
 
     @Test func `a body that can be read only once is not retried`() async throws {
         let world = SessionWorld([.failing(.cannotConnect), .answering(.ok)])
-        let task = world.session.start(.body(TrickyBody(isReplayable: false)), to: SessionWorld.url)
+        let task = world.session.start(.body(FaultyBody(isReplayable: false)), to: SessionWorld.url)
         #expect(await task.error()?.code == .cannotConnect)
         #expect(world.transport.transfers.count == 1)
     }
 
     @Test func `a failing body is not retried, and its reader is closed`() async throws {
         let world = SessionWorld([.answering(.ok)])
-        let body = TrickyBody(breaksAfter: 4)
+        let body = FaultyBody(breaksAfter: 4)
         let error = try #require(await world.session.start(.body(body), to: SessionWorld.url).error())
         #expect(error.code == .bodyFailed)
         #expect(error.outcome == .incomplete(acknowledged: 4))
-        #expect((error.cause as? TransferError)?.cause is TrickyBody.Broken)
+        #expect((error.cause as? TransferError)?.cause is FaultyBody.Broken)
         #expect(!error.isRetryable)
         #expect(world.transport.transfers.count == 1)
         #expect(body.closed.value == 1)

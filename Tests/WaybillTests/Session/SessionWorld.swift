@@ -61,13 +61,13 @@ extension UploadTask {
 /// A part that is prepared when the test permits it, and records its cancellation.
 struct GatedPart: PartPreparing {
     let arrived = Watched(0)
-    let mayGoOn = Watched(false)
+    let canContinue = Watched(false)
     let wasCancelled = Watched(false)
 
     func prepare() async throws -> PreparedPart {
         arrived.update { $0 += 1 }
         do {
-            try await mayGoOn.waitUntil { $0 }
+            try await canContinue.waitUntil { $0 }
         } catch {
             wasCancelled.update { $0 = true }
             throw error
@@ -77,7 +77,7 @@ struct GatedPart: PartPreparing {
 }
 
 /// A body that can be read only once, or fails after some bytes.
-struct TrickyBody: UploadBody {
+struct FaultyBody: UploadBody {
     struct Broken: Error {}
 
     var length: Int64? = 10
@@ -92,10 +92,10 @@ struct TrickyBody: UploadBody {
     }
 
     private final class Reader: BodyReader {
-        private let body: TrickyBody
+        private let body: FaultyBody
         private var given = 0
 
-        init(_ body: TrickyBody) {
+        init(_ body: FaultyBody) {
             self.body = body
         }
 

@@ -1,7 +1,7 @@
 import Waybill
 
 /// An image in the report.
-struct ReportPicture: Sendable {
+struct ReportImage: Sendable {
     /// The name given by the caller, which is untrusted.
     var name: String
     var before: JPEGInput
@@ -21,7 +21,7 @@ struct ReportPicture: Sendable {
 /// script: its content security policy (CSP 3, section 6.1) identifies style and script by their hashes.
 struct ReportPage: Sendable {
     let options: JPEGOptions
-    let pictures: [ReportPicture]
+    let pictures: [ReportImage]
 
     /// Everything before the first image.
     var head: String {
@@ -118,7 +118,7 @@ struct ReportPage: Sendable {
         return """
             <div class="scroll">
             <table class="overview">
-            <thead><tr><th scope="col">Picture</th><th scope="col">Before</th><th scope="col">After</th>\
+            <thead><tr><th scope="col">DecodedImage</th><th scope="col">Before</th><th scope="col">After</th>\
             <th scope="col">Share</th><th scope="col">Pixels</th></tr></thead>
             <tbody>
             \(rows.joined(separator: "\n"))

@@ -3,12 +3,12 @@ import Waybill
 
 /// The section of the report about one image.
 struct ReportSection {
-    private let picture: ReportPicture
+    private let picture: ReportImage
     private let number: Int
     private let options: JPEGOptions
     private let budget: ReportBudget
 
-    init(_ picture: ReportPicture, number: Int, _ options: JPEGOptions, _ budget: ReportBudget) {
+    init(_ picture: ReportImage, number: Int, _ options: JPEGOptions, _ budget: ReportBudget) {
         (self.picture, self.number, self.options, self.budget) = (picture, number, options, budget)
     }
 

@@ -16,7 +16,7 @@ extension AliyunOSSClient {
 
     /// Starts uploading a file, in parts if it is large, and immediately returns the handle.
     ///
-    /// The progress of a multipart upload is recorded on disk (``RecordFolder``). After a failure, a cancellation or
+    /// The progress of a multipart upload is recorded on disk (``RecordDirectory``). After a failure, a cancellation or
     /// the end of the process, the same call resumes the upload, in this process or another: parts that the store lists
     /// are not sent again, and a part that was in flight is sent from its start. A record is discarded if the file has
     /// changed or if the store no longer knows the upload; ``OSSStoredObject/beginning`` reports this.

@@ -79,7 +79,7 @@ extension AliyunOSSClient {
             checks: { response throws(StoreError) in try self.compare(sent()?.whole?.checksum, with: response) },
             lookUp: {
                 guard let body = sent(), let whole = body.whole else {
-                    return .cannotTell(StoreError(.unexpectedAnswer, "the form's length was not known"))
+                    return .cannotTell(StoreError(.unexpectedResponse, "the form's length was not known"))
                 }
                 return await self.look(for: key, in: bucket, size: body.rangeLength, whole.checksum, run)
             })

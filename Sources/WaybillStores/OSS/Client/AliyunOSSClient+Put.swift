@@ -99,7 +99,7 @@ extension AliyunOSSClient {
         let find: @Sendable () async -> OSSCaller.Finding = {
             await self.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run)
         }
-        return try await findingOwn(find) { () async throws(StoreError) in
+        return try await recoveringExistingObject(find) { () async throws(StoreError) in
             try await self.make(
                 call, run,
                 checks: { response throws(StoreError) in try self.compare(body.whole?.checksum, with: response) },
@@ -109,7 +109,7 @@ extension AliyunOSSClient {
 
     /// Makes a request that must not overwrite an object. If an earlier attempt was stored although its response was an
     /// error, the next attempt fails with `FileAlreadyExists`; the stored object is then looked up.
-    func findingOwn(
+    func recoveringExistingObject(
         _ find: @Sendable () async -> OSSCaller.Finding,
         _ make: () async throws(StoreError) -> OSSCaller.Answer
     ) async throws(StoreError) -> OSSCaller.Answer {

@@ -165,11 +165,11 @@ struct OSSCaller: Sendable {
             throw StoreError(callbackFailed: response)
         }
         guard response.status.code != 203, response.headers[.ossRequestID] != nil else {
-            let reply = OSSErrorReply(response)
+            let reply = OSSErrorResponse(response)
             var error = StoreError(
-                .unexpectedAnswer,
+                .unexpectedResponse,
                 "something answered \(response.status.code) that is not OSS: "
-                    + (reply.strangeness ?? "it names no request; look what is between here and the store"),
+                    + (reply.foreignResponseHint ?? "it names no request; look what is between here and the store"),
                 outcome: .unknown)
             error.status = response.status.code
             throw error
@@ -185,10 +185,10 @@ struct OSSCaller: Sendable {
         guard let response = error.response, error.code == .rejected else {
             return FailedAttempt(error: StoreError(error), facts: failure)
         }
-        let reply = OSSErrorReply(response)
+        let reply = OSSErrorResponse(response)
         failure.status = response.status.code
-        failure.isClockComplaint = reply.isClockComplaint
-        failure.isCredentialComplaint = reply.isCredentialComplaint
+        failure.isClockError = reply.isClockError
+        failure.isCredentialError = reply.isCredentialError
         failure.serverTime = reply.serverTime
         failure.dateField = response.headers[.date].flatMap { HTTPDate($0) }.map {
             Date(timeIntervalSince1970: TimeInterval($0.seconds))

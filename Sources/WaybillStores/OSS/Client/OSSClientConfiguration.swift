@@ -30,12 +30,12 @@ extension AliyunOSSClient {
         /// The retry policy for transient failures: three retries, with delays from 0.2 s.
         public var retry = RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(200), maxDelay: .seconds(20))
         /// The maximum number of concurrent requests. The limits of a session that you pass in apply in addition.
-        public var requestsAtOnce = 5
+        public var maximumConcurrentRequests = 5
         /// The time limits, rate, TLS and proxy of every request: stall 15 s, connect 15 s, 7 days for an attempt.
         public var transfer: TransferOptions
         /// The directory of the records of multipart uploads; `nil` to keep no records, so that no upload can be
         /// resumed.
-        public var records = RecordFolder.standard
+        public var records = RecordDirectory.standard
         /// The part size, 100 KB to 5 GB. It is increased if the object would need more than 10,000 parts.
         public var partSize: ByteCount = .mebibytes(6)
         /// The maximum number of concurrent parts of one object.
@@ -93,7 +93,7 @@ extension AliyunOSSClient {
                     .invalidRegion,
                     "Signatures of version 4 name the region, and the endpoint does not. \(Remedy.giveRegion)")
             }
-            guard requestsAtOnce > 0, partsAtOnce > 0 else {
+            guard maximumConcurrentRequests > 0, partsAtOnce > 0 else {
                 throw StoreError(.invalidArgument, "at least one request and one part have to run at once")
             }
         }

@@ -49,15 +49,15 @@ struct OSSFileUpload: Sendable {
             endpoint: client.configuration.endpoint.text, bucket: bucket, key: key, source: source, path: path,
             partSize: plan.partSize)
         if let keeper {
-            subject.forgetDevice()
-            return try await inParts(source, plan, (keeper, subject), run)
+            subject.clearDevice()
+            return try await uploadParts(source, plan, (keeper, subject), run)
         }
         guard multipart.resumes, let folder = client.configuration.records else {
-            return try await inParts(source, plan, nil, run)
+            return try await uploadParts(source, plan, nil, run)
         }
         let claim = try await folder.claim(subject)
         defer { claim.close() }
-        return try await inParts(source, plan, (claim, subject), run)
+        return try await uploadParts(source, plan, (claim, subject), run)
     }
 
     /// Discards the record of an upload and the parts that the store has.
@@ -75,7 +75,7 @@ struct OSSFileUpload: Sendable {
 
     // MARK: Parts
 
-    private func inParts(
+    private func uploadParts(
         _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any RecordKeeper, subject: ResumeSubject)?,
         _ run: ObjectRun
     ) async throws(StoreError) -> Ending {
@@ -107,7 +107,7 @@ struct OSSFileUpload: Sendable {
         }
         do throws(StoreError) {
             run.enter(.sending)
-            let receipts = try await PartPump(store: upload, run: run).send(
+            let receipts = try await MultipartSender(store: upload, run: run).send(
                 plan, listed: listed.parts, atOnce: multipart.partsAtOnce ?? client.configuration.partsAtOnce)
             try await check(source)
             // If this process is killed, a later run finds the upload gone and identifies the object by all part
@@ -121,9 +121,9 @@ struct OSSFileUpload: Sendable {
                 await record?.claim.finish()
             } else {
                 // Corrupt parts are of no use to a later run either.
-                let canGoOn = record != nil && error.code != .checksumMismatch
-                await leave(upload, canGoOn: canGoOn)
-                if !canGoOn { await record?.claim.remove() }
+                let isResumable = record != nil && error.code != .checksumMismatch
+                await leave(upload, isResumable: isResumable)
+                if !isResumable { await record?.claim.remove() }
             }
             throw error
         }
@@ -152,7 +152,7 @@ struct OSSFileUpload: Sendable {
                 let parts = try await upload.partsToKeep(run)
                 return (upload, Listed(parts: parts), .resumed(parts: parts.count))
             } catch  where error.code == .uploadGone {
-                if let response = await earlierEnd(upload, found, plan, run) {
+                if let response = await completedObject(upload, found, plan, run) {
                     return (upload, Listed(found: response), .resumed(parts: found.parts.count))
                 }
                 beginning = .afterDiscarding("the store no longer knows the upload")
@@ -170,7 +170,7 @@ struct OSSFileUpload: Sendable {
     }
 
     /// Returns the object if an earlier run completed the upload but ended before it received the response.
-    private func earlierEnd(
+    private func completedObject(
         _ upload: OSSMultipart, _ record: ResumeRecord, _ plan: PartPlan, _ run: ObjectRun
     ) async -> UploadResponse? {
         let parts = record.parts.sorted { $0.number < $1.number }
@@ -192,7 +192,7 @@ struct OSSFileUpload: Sendable {
         call.headers = try options.fields(for: key)
         // A duplicate leaves an upload without parts behind, which costs nothing.
         call.isIdempotent = true
-        return try OSSReplies.uploadID(in: try await client.make(call, run).response)
+        return try OSSMultipartXML.uploadID(in: try await client.make(call, run).response)
     }
 
     /// Checks the whole file for changes before the upload is completed.
@@ -205,8 +205,8 @@ struct OSSFileUpload: Sendable {
 
     /// Cleans up after an upload that failed: with a record, it can be resumed; without one, its parts are of no
     /// further use and are deleted.
-    private func leave(_ upload: OSSMultipart, canGoOn: Bool) async {
-        guard !canGoOn else { return await upload.flush() }
+    private func leave(_ upload: OSSMultipart, isResumable: Bool) async {
+        guard !isResumable else { return await upload.flush() }
         // Use an unstructured task: the current one may be cancelled, and would send nothing.
         await Task { try? await upload.abort(ObjectRun()) }.value
     }

@@ -48,7 +48,7 @@ final class OSSMultipart: PartStore {
 
     // MARK: Parts
 
-    func send(part number: Int, _ run: ObjectRun) async -> PartAnswer {
+    func send(part number: Int, _ run: ObjectRun) async -> PartResult {
         do throws(StoreError) {
             let body = ChecksummedBody(try FileBody.range(plan.range(of: number), of: source))
             var call = call(.put)
@@ -72,7 +72,7 @@ final class OSSMultipart: PartStore {
                 return .again(error)
             }
             guard let tag = response.headers[.eTag] else {
-                throw StoreError(.unexpectedAnswer, "the store took the part and named no ETag", outcome: .unknown)
+                throw StoreError(.unexpectedResponse, "the store took the part and named no ETag", outcome: .unknown)
             }
             return .stored(
                 PartReceipt(number: number, size: plan.size(of: number), tag: tag, checksum: checksum.map(String.init)))
@@ -162,11 +162,11 @@ final class OSSMultipart: PartStore {
                 StoreQueryItem("max-parts", "1000"), StoreQueryItem("part-number-marker", String(marker)),
             ]
             let response = try await client.make(call, run).response
-            let page = try OSSReplies.parts(in: response)
+            let page = try OSSMultipartXML.parts(in: response)
             receipts += page.parts
             guard let next = page.next else { return receipts }
             guard next > marker, receipts.count <= 10_000 else {
-                throw StoreError(.unexpectedAnswer, "the store's list of parts does not come to an end")
+                throw StoreError(.unexpectedResponse, "the store's list of parts does not come to an end")
             }
             marker = next
         }
@@ -183,11 +183,11 @@ final class OSSMultipart: PartStore {
         call.headers[.contentType] = "application/xml"
         if options.forbidsOverwrite { call.headers[.ossForbidOverwrite] = "true" }
         if let callback = options.callback { call.headers = call.headers.adding(try callback.fields()) }
-        call.body = DataBody(OSSReplies.completion(of: receipts))
+        call.body = DataBody(OSSMultipartXML.completion(of: receipts))
         let checksum = receipts.wholeChecksum
         do throws(StoreError) {
             let done = call
-            let answer = try await client.findingOwn({ await self.lookForWhole(checksum, run) }) {
+            let answer = try await client.recoveringExistingObject({ await self.lookForWhole(checksum, run) }) {
                 () async throws(StoreError) in
                 try await self.client.make(done, run, lookUp: { await self.lookForObject(checksum, run) })
             }
@@ -237,11 +237,11 @@ extension AliyunOSSClient {
 }
 
 /// Parses and writes the XML of multipart uploads.
-enum OSSReplies {
+enum OSSMultipartXML {
     static func uploadID(in response: UploadResponse) throws(StoreError) -> String {
         let root = try read(response, "InitiateMultipartUploadResult")
         guard let id = root["UploadId"], !id.isEmpty, id.utf8.count <= 1_024 else {
-            throw StoreError(.unexpectedAnswer, "the store began an upload and did not say its id")
+            throw StoreError(.unexpectedResponse, "the store began an upload and did not say its id")
         }
         return id
     }
@@ -256,7 +256,7 @@ enum OSSReplies {
         }
         guard root["IsTruncated"] == "true" else { return (parts, nil) }
         guard let next = root["NextPartNumberMarker"].flatMap({ Int($0) }) else {
-            throw StoreError(.unexpectedAnswer, "the store's list of parts is cut and does not say where it goes on")
+            throw StoreError(.unexpectedResponse, "the store's list of parts is cut and does not say where it goes on")
         }
         return (parts, next)
     }
@@ -269,16 +269,16 @@ enum OSSReplies {
         return Array((text + "</CompleteMultipartUpload>").utf8)
     }
 
-    private static func read(_ response: UploadResponse, _ name: String) throws(StoreError) -> XMLElement {
+    private static func read(_ response: UploadResponse, _ name: String) throws(StoreError) -> XMLNode {
         let why: String
-        do throws(BoundedXML.Complaint) {
-            let root = try BoundedXML.read(response.body)
+        do throws(BoundedXMLParser.Complaint) {
+            let root = try BoundedXMLParser.read(response.body)
             if root.name == name { return root }
             why = "it is \(StoreError.shown(root.name, atMost: 60))"
         } catch {
             why = error.description
         }
-        var error = StoreError(.unexpectedAnswer, "the store's answer is no \(name): \(why)", outcome: .unknown)
+        var error = StoreError(.unexpectedResponse, "the store's answer is no \(name): \(why)", outcome: .unknown)
         error.status = response.status.code
         error.requestID = response.headers[.ossRequestID]
         throw error

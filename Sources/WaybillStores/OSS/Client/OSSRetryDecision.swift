@@ -18,8 +18,8 @@ struct OSSRetryDecision: Sendable {
     struct Failure: Sendable, Hashable {
         var outcome: UploadOutcome
         var status: Int?
-        var isClockComplaint = false
-        var isCredentialComplaint = false
+        var isClockError = false
+        var isCredentialError = false
         var isChecksumMismatch = false
         var isCancelled = false
         /// The time in the error response.
@@ -64,14 +64,14 @@ struct OSSRetryDecision: Sendable {
     }
 
     private mutating func remedy(for failure: Failure, now: Date) -> Step {
-        if failure.isClockComplaint {
+        if failure.isClockError {
             guard !Self.take(&hasCorrected) else { return .stop("the clock was corrected already") }
             guard let time = [failure.serverTime, failure.dateField].compactMap(\.self).first(where: Self.isSane) else {
                 return .stop("the store tells no time that can be believed: set the clock of this machine")
             }
             return .correctClock(time.timeIntervalSince(now))
         }
-        if failure.isCredentialComplaint || failure.status == 401 {
+        if failure.isCredentialError || failure.status == 401 {
             return Self.take(&hasRefreshed) ? .stop("the credentials were renewed already") : .refreshCredentials
         }
         if failure.isChecksumMismatch {

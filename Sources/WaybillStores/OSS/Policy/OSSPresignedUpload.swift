@@ -93,7 +93,7 @@ extension OSSPresignedUpload {
         guard response.status.code == 203 else { return }
         guard response.headers[.ossRequestID] == nil else { throw StoreError(callbackFailed: response) }
         var error = StoreError(
-            .unexpectedAnswer,
+            .unexpectedResponse,
             "a server that is not OSS answered 203. Check what is between this machine and the store",
             outcome: .unknown)
         error.status = 203
@@ -103,7 +103,7 @@ extension OSSPresignedUpload {
     /// Converts the error of a failed request; a rejection gets the store's error code.
     package static func error(_ error: UploadError) -> StoreError {
         guard let response = error.response, error.code == .rejected else { return StoreError(error) }
-        let reply = OSSErrorReply(response)
+        let reply = OSSErrorResponse(response)
         // The URL may belong to another store, whose error XML has the same structure.
         guard reply.code != nil else { return StoreError(error) }
         let store = response.headers[.ossRequestID] == nil ? "the store" : "OSS"

@@ -89,16 +89,16 @@ final class QiniuChannel: Sendable {
             let result = await Result { [request] () async throws(UploadError) in
                 try await run.send(request, in: client.session, size: size)
             }
-            let answer = QiniuReply.answer(of: result)
-            let error = QiniuReply.error(of: result, operation, host: host)
+            let answer = QiniuResponseParser.answer(of: result)
+            let error = QiniuResponseParser.error(of: result, operation, host: host)
             switch QiniuRetry.step(after: answer, of: operation, isRepeatable: isRepeatable) {
             case .accept:
                 guard case .success(let response) = result else { throw error }
                 return (response, host)
             case .nextHost:
                 guard state.withLock({ $0.route.leave(host) }) else { throw error }
-            case .askRegions:
-                guard try await askAgain(operation) else { throw error }
+            case .refreshRegions:
+                guard try await refreshRoute(operation) else { throw error }
             case .freshToken:
                 guard client.tokens.isRenewable, !hasRenewed else { throw error }
                 hasRenewed = true
@@ -139,10 +139,10 @@ final class QiniuChannel: Sendable {
     /// Resolves the upload hosts again, after a response that the bucket is in another region.
     ///
     /// - Returns: Whether that succeeded. It is tried once.
-    private func askAgain(_ operation: QiniuRetry.Operation) async throws(StoreError) -> Bool {
+    private func refreshRoute(_ operation: QiniuRetry.Operation) async throws(StoreError) -> Bool {
         guard let desk = client.desk else { return false }
         let token = token
-        await desk.forget(QiniuRegionDesk.Key(accessKey: token.accessKey, bucket: token.scope.bucket))
+        await desk.forget(QiniuRegionCache.Key(accessKey: token.accessKey, bucket: token.scope.bucket))
         // An upload in parts can't move to another region.
         guard operation == .form || operation == .begin else { return false }
         let isFirst = state.withLock { state in
@@ -161,7 +161,7 @@ final class QiniuChannel: Sendable {
         case .regions(let regions): return QiniuRoute(regions.map { (region: QiniuRegion) in region.uploadHosts })
         case .asked:
             guard let desk = client.desk else { return QiniuRoute([]) }
-            let key = QiniuRegionDesk.Key(accessKey: token.accessKey, bucket: token.scope.bucket)
+            let key = QiniuRegionCache.Key(accessKey: token.accessKey, bucket: token.scope.bucket)
             let answer = try await desk.answer(for: key)
             return QiniuRoute(answer.regions.map(\.uploadHosts))
         }

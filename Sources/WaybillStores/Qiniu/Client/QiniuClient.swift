@@ -53,7 +53,7 @@ public final class QiniuClient: Sendable {
         public var checksHash = true
         /// The directory of the records of multipart uploads; `nil` to keep no records, so that no upload can be
         /// resumed.
-        public var records = RecordFolder.standard
+        public var records = RecordDirectory.standard
         /// The limits, proxy and TLS settings of each transfer. Certificate verification can't be disabled here.
         public var transfer = TransferOptions()
 
@@ -80,7 +80,7 @@ public final class QiniuClient: Sendable {
     let tokens: QiniuTokens
     let session: UploadSession
     let pace: QiniuPace
-    let desk: QiniuRegionDesk?
+    let desk: QiniuRegionCache?
 
     /// Creates a client that sends with a session, by default with ``/Waybill/UploadSession/shared``.
     public init(
@@ -94,7 +94,7 @@ public final class QiniuClient: Sendable {
             desk = nil
             return
         }
-        desk = QiniuRegionDesk(
+        desk = QiniuRegionCache(
             query, scheme: configuration.usesTLS ? "https" : "http", options: Self.options(configuration, .regions),
             session: session, now: configuration.now)
     }

@@ -11,7 +11,7 @@ struct QiniuParts: PartStore {
     let payload: QiniuPayload
     let channel: QiniuChannel
     let plan: PartPlan
-    let book: QiniuRecordBook
+    let book: QiniuResumeStore
     let id: String
 
     private var bucket: String { channel.token.scope.bucket }
@@ -59,7 +59,7 @@ struct QiniuParts: PartStore {
             }
     }
 
-    func send(part number: Int, _ run: ObjectRun) async -> PartAnswer {
+    func send(part number: Int, _ run: ObjectRun) async -> PartResult {
         do throws(StoreError) {
             return .stored(try await sendPart(number))
         } catch {
@@ -72,7 +72,7 @@ struct QiniuParts: PartStore {
 
     private func sendPart(_ number: Int) async throws(StoreError) -> PartReceipt {
         let range = plan.range(of: number)
-        let sums = try await PartSums(payload, range)
+        let sums = try await PartChecksums(payload, range)
         let bucket = bucket
         let (response, host) = try await channel.send(.part, size: plan.size(of: number), isRepeatable: false) {
             call throws(StoreError) in
@@ -129,7 +129,7 @@ struct QiniuParts: PartStore {
     /// Returns the expected hash of the object, or `nil` if it can't be verified: it only depends on the bytes if each
     /// part is one block. Parts of an earlier run whose hashes were not recorded are read again.
     func wholeHash(_ receipts: [PartReceipt]) async throws(StoreError) -> String? {
-        guard put.client.configuration.checksHash, channel.token.hasStandardAnswer,
+        guard put.client.configuration.checksHash, channel.token.hasStandardResponse,
             plan.partSize == QiniuEtag.blockSize
         else { return nil }
         var blocks: [UInt8] = []
@@ -138,7 +138,7 @@ struct QiniuParts: PartStore {
             if let own = receipt.checksum.flatMap(URLSafeBase64.decode), own.count == 20 * count {
                 blocks += own
             } else {
-                blocks += try await PartSums(payload, plan.range(of: receipt.number)).blocks
+                blocks += try await PartChecksums(payload, plan.range(of: receipt.number)).blocks
             }
         }
         return QiniuEtag.value(ofBlockHashes: blocks)
@@ -151,7 +151,7 @@ struct QiniuParts: PartStore {
         do throws(StoreError) {
             return try await complete(json, ownHash, isRepeated: false)
         } catch {
-            guard error.outcome == .unknown, error.code != .unexpectedAnswer, !Task.isCancelled else { throw error }
+            guard error.outcome == .unknown, error.code != .unexpectedResponse, !Task.isCancelled else { throw error }
             // The list of parts shows whether the request was applied: the store then no longer knows the upload.
             do throws(StoreError) {
                 _ = try await listParts(put.run)
@@ -216,9 +216,9 @@ struct QiniuParts: PartStore {
     }
 
     private static func unreadable(_ response: UploadResponse, _ host: String, _ what: String) -> StoreError {
-        var error = StoreError(.unexpectedAnswer, "the store said yes, but its answer \(what)", outcome: .unknown)
+        var error = StoreError(.unexpectedResponse, "the store said yes, but its answer \(what)", outcome: .unknown)
         error.status = response.status.code
-        error.requestID = response.headers[QiniuReply.requestID]
+        error.requestID = response.headers[QiniuResponseParser.requestID]
         error.host = host
         return error
     }
@@ -245,7 +245,7 @@ struct QiniuParts: PartStore {
 }
 
 /// The checksums of a part, computed before it is sent.
-struct PartSums: Sendable {
+struct PartChecksums: Sendable {
     /// The MD5 in Qiniu's format: lower-case hexadecimal.
     let md5: String
     /// The concatenated SHA-1 hashes of the part's blocks of 4 MiB.

@@ -19,7 +19,7 @@ struct QiniuPartsUpload: Sendable {
     func perform() async throws(StoreError) -> QiniuObject {
         let configuration = put.client.configuration
         let plan = try PartPlan(objectSize: payload.size, wished: configuration.partSize, limits: Self.limits)
-        let book = try await QiniuRecordBook(
+        let book = try await QiniuResumeStore(
             folder: configuration.records, keeper: put.keeper, payload: payload, token: channel.token, key: put.key,
             partSize: plan.partSize, now: configuration.now())
         defer { book.close() }
@@ -45,7 +45,7 @@ struct QiniuPartsUpload: Sendable {
     func discard() async throws(StoreError) -> Bool {
         let configuration = put.client.configuration
         let plan = try PartPlan(objectSize: payload.size, wished: configuration.partSize, limits: Self.limits)
-        let book = try await QiniuRecordBook(
+        let book = try await QiniuResumeStore(
             folder: configuration.records, keeper: put.keeper, payload: payload, token: channel.token, key: put.key,
             partSize: plan.partSize, now: configuration.now())
         defer { book.close() }
@@ -63,7 +63,7 @@ struct QiniuPartsUpload: Sendable {
         return true
     }
 
-    private func attempt(_ plan: PartPlan, _ book: QiniuRecordBook) async throws(StoreError) -> QiniuObject {
+    private func attempt(_ plan: PartPlan, _ book: QiniuResumeStore) async throws(StoreError) -> QiniuObject {
         var listed: [PartReceipt] = []
         let parts: QiniuParts
         if let record = await book.resumable(hosts: { channel.choose($0) }) {
@@ -81,7 +81,7 @@ struct QiniuPartsUpload: Sendable {
         // The sizes come from the store: ignore those that do not match, so that the sum can't overflow.
         let resumed = listed.filter { plan.numbers.contains($0.number) && $0.size == plan.size(of: $0.number) }
             .reduce(0) { $0 + $1.size }
-        let receipts = try await PartPump(store: parts, run: put.run).send(
+        let receipts = try await MultipartSender(store: parts, run: put.run).send(
             plan, listed: listed, atOnce: put.client.configuration.partsAtOnce)
         put.run.enter(.completing)
         let ownHash = try await parts.wholeHash(receipts)
@@ -92,7 +92,7 @@ struct QiniuPartsUpload: Sendable {
     }
 
     /// Cleans up after a failure: without a record, the upload can't be resumed and is aborted; with one, it is kept.
-    private func leave(_ book: QiniuRecordBook, after error: StoreError) async {
+    private func leave(_ book: QiniuResumeStore, after error: StoreError) async {
         if error.isStored { return await book.finish() }
         if error.code == .checksumMismatch { return await book.forget() }
         guard !book.isKept, error.outcome != .unknown, let id = book.id else { return }

@@ -91,12 +91,12 @@ struct QiniuPut: Sendable {
         let said = try? JSONDecoder().decode(Said.self, from: Data(response.body))
         var object = QiniuObject(
             key: said?.key, hash: said?.hash, body: response.body,
-            requestID: response.headers[QiniuReply.requestID], host: host)
+            requestID: response.headers[QiniuResponseParser.requestID], host: host)
         if let key = object.key { object.url = publicURL(of: key) }
-        guard token.hasStandardAnswer else { return object }
+        guard token.hasStandardResponse else { return object }
         guard let hash = said?.hash else {
             var error = StoreError(
-                .unexpectedAnswer, "the store said yes, but its answer has no hash: look whether the object is there",
+                .unexpectedResponse, "the store said yes, but its answer has no hash: look whether the object is there",
                 outcome: .unknown)
             (error.host, error.requestID, error.status) = (host, object.requestID, response.status.code)
             throw error

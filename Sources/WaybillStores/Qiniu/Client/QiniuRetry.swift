@@ -20,7 +20,7 @@ struct QiniuRetry: Sendable, Hashable {
         /// The outcome of the request; `nil` for success.
         var outcome: UploadOutcome?
         /// Whether a retry would fail in the same way: an error of the body, a cancellation, an untrusted certificate.
-        var isHopeless = false
+        var isPermanentFailure = false
     }
 
     /// The next step.
@@ -34,7 +34,7 @@ struct QiniuRetry: Sendable, Hashable {
         /// Repeat the request at the next host.
         case nextHost
         /// The bucket is in another region: resolve the upload hosts again and repeat the request there.
-        case askRegions
+        case refreshRegions
         /// Repeat the request with a fresh token.
         case freshToken
         /// Repeat the request at the same host after a longer delay that applies to all requests.
@@ -63,14 +63,14 @@ struct QiniuRetry: Sendable, Hashable {
     ///   - isRepeatable: Whether repeating the request is harmless even if the first one was applied.
     /// - Returns: The next step.
     static func step(after answer: Answer, of operation: Operation, isRepeatable: Bool) -> Step {
-        if answer.isHopeless { return .fail }
+        if answer.isPermanentFailure { return .fail }
         guard let status = answer.status else { return withoutAnswer(answer, isRepeatable: isRepeatable) }
         guard answer.hasRequestID else { return .nextHost }
         switch status {
         case 200..<300: return status == 298 ? .fail : .accept
         case 579: return .stored
         case 400:
-            if answer.message.contains("incorrect region") { return .askRegions }
+            if answer.message.contains("incorrect region") { return .refreshRegions }
             return answer.message.contains("transfer acceleration is not configured") ? .nextHost : .fail
         case 401: return .freshToken
         case 612, 701: return isResumed(operation) ? .restart : .fail

@@ -27,7 +27,7 @@ public struct QiniuUploadToken: Sendable, Hashable {
     /// not harmless.
     public let hasSideEffects: Bool
     /// Whether the response has Qiniu's own hash and key, and is not set by the policy or a callback.
-    public let hasStandardAnswer: Bool
+    public let hasStandardResponse: Bool
     /// Whether an existing object is kept.
     public let isInsertOnly: Bool
     let forcesKey: Bool
@@ -61,7 +61,7 @@ public struct QiniuUploadToken: Sendable, Hashable {
         hasSideEffects =
             hasCallback || !(policy.persistentOps ?? "").isEmpty
             || !(policy.persistentWorkflowTemplateID ?? "").isEmpty
-        hasStandardAnswer =
+        hasStandardResponse =
             !hasCallback && (policy.returnBody ?? "").isEmpty && (policy.returnUrl ?? "").isEmpty
         forcesKey = policy.forceSaveKey ?? false
         if let problem = QiniuName.problem(ofBucket: scope.bucket) {

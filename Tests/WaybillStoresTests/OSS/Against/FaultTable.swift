@@ -39,7 +39,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
     /// The expected number of requests of each operation.
     var requests: [OSSOperation: Int]
     /// How often the object was made; by default 1 if it is stored.
-    var timesMade: Int?
+    var timesStored: Int?
     /// Whether the client has corrected its clock.
     var correctsClock = false
 
@@ -61,7 +61,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
         return copy
     }
 
-    static let all = skewed + busy + broken + answered + refused + strangers + hostile
+    static let all = skewed + busy + broken + answered + refused + unknownRequests + hostile
 
     // MARK: Clocks
 
@@ -106,7 +106,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
         FaultRow("a page with 200", .put, .stored, [.putObject: 2, .headObject: 1]) {
             $0.fail(.html(status: 200), on: .putObject)
         },
-        FaultRow("a page with 200 for ever", .put, .fails(.unexpectedAnswer), [.putObject: 2, .headObject: 1]) {
+        FaultRow("a page with 200 for ever", .put, .fails(.unexpectedResponse), [.putObject: 2, .headObject: 1]) {
             $0.fail(.html(status: 200), on: .putObject, times: nil)
         },
         FaultRow("a page with 403", .put, .fails(.rejected), [.putObject: 1]) { $0.fail(.html(status: 403)) },
@@ -140,16 +140,16 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
 
     static let answered: [FaultRow] = [
         FaultRow("another checksum, once", .put, .stored, [.putObject: 2]) { $0.fail(.wrongChecksum) }
-            .with { $0.timesMade = 2 },
+            .with { $0.timesStored = 2 },
         FaultRow("another checksum, always", .put, .fails(.checksumMismatch), [.putObject: 2]) {
             $0.fail(.wrongChecksum, times: nil)
-        }.with { $0.timesMade = 2 },
+        }.with { $0.timesStored = 2 },
         FaultRow("another checksum of a part", .parts, .stored, [.initiate: 1, .uploadPart: 4, .complete: 1]) {
             $0.fail(.wrongChecksum, on: .uploadPart, part: 2)
         },
         FaultRow("another checksum of the whole", .parts, .stored, [.initiate: 2, .uploadPart: 6, .complete: 2]) {
             $0.fail(.wrongChecksum, on: .complete)
-        }.with { $0.timesMade = 2 },
+        }.with { $0.timesStored = 2 },
         FaultRow("a callback that failed", .put, .fails(.storedButCallbackFailed, isStored: true), [.putObject: 1]) {
             $0.fail(.callbackFailed)
         }.with { $0.hasCallback = true },
@@ -179,7 +179,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
         ) { $0.fail(.tokenExpired, times: nil) }.with { $0.tokens = ["tok3n-first", "tok3n-second"] },
     ]
 
-    static let strangers: [FaultRow] = OSSSignatureVersion.allCases.flatMap { version in
+    static let unknownRequests: [FaultRow] = OSSSignatureVersion.allCases.flatMap { version in
         [nil, "tok3n-of-mine"].map { token in
             FaultRow(
                 "another secret\(token == nil ? "" : " with a token"), \(version)", .put,
@@ -196,12 +196,12 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
 
     static let hostile: [FaultRow] = OSSFault.HostileXML.allCases.flatMap { xml in
         [
-            FaultRow("\(xml) in an answer", .parts, .fails(.unexpectedAnswer), [.initiate: 1]) {
+            FaultRow("\(xml) in an answer", .parts, .fails(.unexpectedResponse), [.initiate: 1]) {
                 $0.fail(.xml(status: 200, xml), on: .initiate, times: nil)
             },
             FaultRow("\(xml) in a refusal", .put, .fails(.rejected), [.putObject: 1]) {
                 $0.fail(.xml(status: 403, xml), on: .putObject)
-            }.with { $0.timesMade = 1 },
+            }.with { $0.timesStored = 1 },
         ]
     }
 }

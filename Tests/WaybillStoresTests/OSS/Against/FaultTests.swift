@@ -34,7 +34,7 @@ import WaybillStores
             #expect(error?.code == code, story)
             #expect(storeCode == nil || error?.storeCode == storeCode, story)
             #expect(error?.isStored == isStored, story)
-            #expect((state.object("k")?.timesMade ?? 0) == row.timesMade ?? (isStored ? 1 : 0), story)
+            #expect((state.object("k")?.timesStored ?? 0) == row.timesStored ?? (isStored ? 1 : 0), story)
         } else {
             let stored = try #require(try? result.get(), story)
             if case .foundStored = row.end {
@@ -43,7 +43,7 @@ import WaybillStores
                 #expect(!stored.wasFoundStored, story)
             }
             let object = try #require(state.object("k"), story)
-            #expect(object.timesMade == row.timesMade ?? 1, story)
+            #expect(object.timesStored == row.timesStored ?? 1, story)
             #expect(object.content.crc64 == StoredBytes(of: bytes).crc64, story)
             #expect(state.uploads.isEmpty, story)
         }
@@ -63,7 +63,7 @@ import WaybillStores
         configuration.region = "cn-hangzhou"
         configuration.signatureVersion = row.version
         configuration.allowsUnencrypted = true
-        configuration.records = RecordFolder(path: records)
+        configuration.records = RecordDirectory(path: records)
         configuration.partSize = .bytes(102_400)
         configuration.wholeUpTo = .bytes(0)
         configuration.retry.baseDelay = .milliseconds(5)

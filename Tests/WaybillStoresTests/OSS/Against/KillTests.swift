@@ -31,7 +31,7 @@ import TestSupport
         for kill in 0..<kills {
             let mark = store.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
             let child = try start()
-            store.whenTaken(bytes: mark) { child.signal(9) }
+            store.onBytesReceived(bytes: mark) { child.signal(9) }
             let end = try await child.finish()
             #expect(end.exit == .signal(9), "seed \(random.seed), kill \(kill): \(end.errorText)")
             // Requests of the killed program have ended before the next program asks the store.
@@ -47,7 +47,7 @@ import TestSupport
 
         let state = try await store.settled()
         let comment: Comment = "seed \(random.seed), \(kills) kills"
-        #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 }, comment)
+        #expect(state.counts.values.allSatisfy { $0.resentAfterStored == 0 }, comment)
         #expect(state.counts.values.allSatisfy { $0.peakInFlight <= 1 }, comment)
         #expect(state.peakInFlight <= partsAtOnce, comment)
         // An upload ID that was created, but not recorded before the program died, has no parts.
@@ -56,7 +56,7 @@ import TestSupport
         #expect(begun <= wanted.count + kills * partsAtOnce, comment)
 
         let object = try #require(store.object("films/7.mov"), comment)
-        #expect(object.timesMade == 1, comment)
+        #expect(object.timesStored == 1, comment)
         #expect(object.content.size == Self.size, comment)
         #expect(object.parts.count == wanted.count, comment)
         for (index, part) in wanted.enumerated() {
@@ -71,7 +71,7 @@ import TestSupport
         switch program {
         case .client:
             let words = [store.endpoint, "films/7.mov", path, records, "\(partSize)", "\(partsAtOnce)"]
-            return try ChildProcess("\(ProjectRoot.products)/StoreErrand", words)
+            return try ChildProcess("\(ProjectRoot.products)/StoreTestHelper", words)
         case .command:
             let words = [
                 "put", path, "oss://examplebucket/films/7.mov", "--endpoint", store.endpoint, "--region", "cn-hangzhou",

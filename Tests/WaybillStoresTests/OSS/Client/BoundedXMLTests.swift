@@ -12,7 +12,7 @@ import Testing
               <Part><N> 1 </N></Part><Part><N>2</N></Part>
             </List>
             """
-        let root = try BoundedXML.read(Array(text.utf8))
+        let root = try BoundedXMLParser.read(Array(text.utf8))
         #expect(root.name == "List")
         #expect(root["Key"] == "a&b <空A>")
         #expect(root["Empty"] == "")
@@ -30,7 +30,7 @@ import Testing
             "<![CDATA[x]]><a/>", "<!-- <a/>", "<?xml <a/>", "<a><![CDATA[x</a>", "<a>&lol;&lol;</a>",
         ])
     func `malformed XML and document types are refused`(_ text: String) {
-        #expect(throws: BoundedXML.Complaint.self) { try BoundedXML.read(Array(text.utf8)) }
+        #expect(throws: BoundedXMLParser.Complaint.self) { try BoundedXMLParser.read(Array(text.utf8)) }
     }
 
     @Test func `depth, element count, tag length and size are bounded`() {
@@ -40,18 +40,20 @@ import Testing
             "<a>" + String(repeating: "x", count: 5 << 20) + "</a>",
         ]
         for text in hostile {
-            #expect(throws: BoundedXML.Complaint.self) { try BoundedXML.read(Array(text.utf8)) }
+            #expect(throws: BoundedXMLParser.Complaint.self) { try BoundedXMLParser.read(Array(text.utf8)) }
         }
-        #expect(throws: BoundedXML.Complaint.self) {
-            try BoundedXML.read(Array("<a>".utf8) + [0xFF] + Array("</a>".utf8))
+        #expect(throws: BoundedXMLParser.Complaint.self) {
+            try BoundedXMLParser.read(Array("<a>".utf8) + [0xFF] + Array("</a>".utf8))
         }
     }
 
     @Test func `XML truncated anywhere is refused`() throws {
         let whole = Array("<?xml version=\"1.0\"?><E a=\"1\"><!-- c --><Code>A&amp;B</Code><![CDATA[<]]><M/></E>".utf8)
-        _ = try BoundedXML.read(whole)
+        _ = try BoundedXMLParser.read(whole)
         for cut in 0..<whole.count {
-            #expect(throws: BoundedXML.Complaint.self, "cut at \(cut)") { try BoundedXML.read(Array(whole[..<cut])) }
+            #expect(throws: BoundedXMLParser.Complaint.self, "cut at \(cut)") {
+                try BoundedXMLParser.read(Array(whole[..<cut]))
+            }
         }
     }
 }

@@ -19,10 +19,10 @@ import WaybillMultipart
         #expect(world.count(.putObject) == 3)
         world.store.fail(.drop(afterBodyBytes: 4), on: .putObject)
         try await world.client.put(.data(bytes), to: "dropped")
-        #expect(world.store.object("dropped")?.timesMade == 1)
+        #expect(world.store.object("dropped")?.timesStored == 1)
         world.store.fail(.html(status: 502), on: .putObject)
         try await world.client.put(.data(bytes), to: "page")
-        #expect(world.store.object("page")?.timesMade == 1)
+        #expect(world.store.object("page")?.timesStored == 1)
     }
 
     @Test func `persistent failures end with status and code of the store`() async throws {
@@ -40,7 +40,7 @@ import WaybillMultipart
         let stored = try await world.client.put(.data(bytes), to: "k")
         #expect(stored.wasFoundStored)
         #expect(stored.checksum == 15_021_467_531_229_347_219)
-        #expect(world.store.object("k")?.timesMade == 1)
+        #expect(world.store.object("k")?.timesStored == 1)
         #expect(world.store.state.log.map(\.operation) == [.putObject, .headObject])
     }
 
@@ -51,7 +51,7 @@ import WaybillMultipart
         world.store.fail(.xml(status: 503, .cut), on: .putObject)
         let stored = try await world.client.put(.data(bytes), to: "k", options: options)
         #expect(stored.wasFoundStored)
-        #expect(world.store.object("k")?.timesMade == 1)
+        #expect(world.store.object("k")?.timesStored == 1)
         world.store.put("other", [1, 2, 3])
         world.store.fail(.busy(), on: .putObject)
         let error = try await storeError { try await world.client.put(.data(bytes), to: "other", options: options) }
@@ -60,7 +60,7 @@ import WaybillMultipart
         world.store.fail(.xml(status: 503, .cut), on: .complete)
         let whole = try await world.client.upload(file: file.path, to: "film")
         #expect(whole.wasFoundStored)
-        #expect(world.store.object("film")?.timesMade == 1)
+        #expect(world.store.object("film")?.timesStored == 1)
     }
 
     @Test func `an object missing after a lost response is sent once more`() async throws {
@@ -129,7 +129,7 @@ import WaybillMultipart
 
     @Test func `expired credentials are refreshed once and the request is repeated`() async throws {
         let fetched = Watched(0)
-        let provider = CredentialProvider.federated(pace: CredentialPace(shortestInterval: .zero)) {
+        let provider = CredentialProvider.federated(pace: CredentialPace(minimumInterval: .zero)) {
             let number = fetched.update { count in
                 count += 1
                 return count
@@ -163,12 +163,12 @@ import WaybillMultipart
         let world = try OSSWorld()
         world.store.fail(.wrongChecksum, on: .putObject)
         try await world.client.put(.data(bytes), to: "k")
-        #expect(world.store.object("k")?.timesMade == 2)
+        #expect(world.store.object("k")?.timesStored == 2)
         world.store.fail(.wrongChecksum, on: .putObject, times: nil)
         let error = try await storeError { try await world.client.put(.data(bytes), to: "other") }
         #expect(error.code == .checksumMismatch)
         #expect(error.message.contains("15021467531229347219"))
-        #expect(world.store.object("other")?.timesMade == 2)
+        #expect(world.store.object("other")?.timesStored == 2)
         let careless = try OSSWorld { configuration, _ in configuration.comparesChecksums = false }
         careless.store.fail(.wrongChecksum, on: .putObject, times: nil)
         try await careless.client.put(.data(bytes), to: "k")
@@ -180,10 +180,10 @@ import WaybillMultipart
         // The sender of the page may be gone with the second request.
         world.store.fail(.html(status: 200), on: .putObject)
         try await world.client.put(.data(bytes), to: "portal")
-        #expect(world.store.object("portal")?.timesMade == 1)
+        #expect(world.store.object("portal")?.timesStored == 1)
         world.store.fail(.html(status: 200), on: .putObject, times: 2)
         let page = try await storeError { try await world.client.put(.data(bytes), to: "k") }
-        #expect(page.code == .unexpectedAnswer)
+        #expect(page.code == .unexpectedResponse)
         #expect(page.message.contains("web page"))
         world.store.fail(.html(status: 403), on: .putObject)
         let refusal = try await storeError { try await world.client.put(.data(bytes), to: "k") }
@@ -239,7 +239,7 @@ import WaybillMultipart
     }
 
     @Test func `errors, logs and descriptions contain no key, token, signature or policy`() async throws {
-        let log = LogSheet()
+        let log = LogRecorder()
         var settings = OSSStoreSettings()
         settings.accounts = [OSSAccount("KEY-ID-OF-MINE", "SECRET-OF-MINE", token: "TOKEN-OF-MINE")]
         var sessionSettings = UploadSession.Configuration()
@@ -295,7 +295,7 @@ import WaybillMultipart
         world.store.fail(.stall(afterBodyBytes: 0), on: .putObject)
         let file = try world.file(8 << 20)
         try await world.client.put(.file(path: file.path), to: "k")
-        #expect(world.store.object("k")?.timesMade == 1)
+        #expect(world.store.object("k")?.timesStored == 1)
     }
 
     @Test func `a store that rejects 100-continue still gets the body`() async throws {
@@ -305,12 +305,12 @@ import WaybillMultipart
         world.store.fail(.refuseContinue, on: .putObject)
         let file = try world.file(2 << 20)
         try await world.client.put(.file(path: file.path), to: "k")
-        #expect(world.store.object("k")?.timesMade == 1)
+        #expect(world.store.object("k")?.timesStored == 1)
     }
 }
 
 /// A log handler that collects all output.
-private final class LogSheet: Sendable {
+private final class LogRecorder: Sendable {
     private let lines = Watched("")
 
     var text: String { lines.value }

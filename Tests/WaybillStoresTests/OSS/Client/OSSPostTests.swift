@@ -31,11 +31,11 @@ import WaybillMultipart
         let file = try world.file(50_000, "front.jpg")
         world.store.fail(.wrongChecksum, on: .postObject)
         try await world.client.post(.file("file", path: file.path), to: "a")
-        #expect(world.store.object("a")?.timesMade == 2)
+        #expect(world.store.object("a")?.timesStored == 2)
         world.store.fail(.storeThenDrop, on: .postObject)
         let found = try await world.client.post(.file("file", path: file.path), to: "b")
         #expect(found.wasFoundStored)
-        #expect(world.store.object("b")?.timesMade == 1)
+        #expect(world.store.object("b")?.timesStored == 1)
         world.store.fail(.tokenExpired, on: .postObject)
         try await world.client.post(.file("file", path: file.path), to: "c")
         #expect(world.store.object("c")?.content.bytes == file.bytes)
@@ -43,14 +43,14 @@ import WaybillMultipart
 
     @Test func `a form signed by a server is sent unchanged and needs no credentials`() async throws {
         let world = try OSSWorld()
-        struct Nobody: ObjectStoreSigner {
+        struct NullHandler: ObjectStoreSigner {
             func sign(
                 _ request: OSSRequestToSign, rules: OSSSigningRules, at date: Date, rejecting: StoreCredentials?
             ) async throws(StoreError) -> OSSSignedRequest {
                 throw StoreError(.signingFailed, "nobody signs here")
             }
         }
-        let client = try AliyunOSSClient(configuration: world.client.configuration, signer: Nobody())
+        let client = try AliyunOSSClient(configuration: world.client.configuration, signer: NullHandler())
         let none = try await storeError { try await client.post(.data("file", [1, 2]), to: "cards/1") }
         #expect(none.code == .credentialsUnavailable)
         let policy = OSSPostPolicy(

@@ -146,7 +146,7 @@ import WaybillMultipart
         #expect(error.code == .storedButCallbackFailed)
         #expect(error.isStored)
         #expect(error.storeCode == "CallbackFailed")
-        #expect(world.store.object("k")?.timesMade == 1)
+        #expect(world.store.object("k")?.timesStored == 1)
         #expect(world.store.state.log.count == 1)
     }
 

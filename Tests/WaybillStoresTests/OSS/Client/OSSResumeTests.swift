@@ -35,7 +35,7 @@ import WaybillMultipart
         #expect(world.store.object("k")?.content.crc64 == stored.checksum)
         #expect(world.count(.initiate) == 1)
         for (part, count) in world.store.state.counts {
-            #expect(count.begunThoughStored == 0, "part \(part.number), seed \(random.seed)")
+            #expect(count.resentAfterStored == 0, "part \(part.number), seed \(random.seed)")
             #expect(count.peakInFlight == 1, "part \(part.number), seed \(random.seed)")
             #expect(count.stored <= 1)
         }
@@ -51,7 +51,7 @@ import WaybillMultipart
         try await world.rewriteRecord(file.path) { $0.parts = [] }
         let stored = try await world.client.upload(file: file.path, to: "k")
         #expect(stored.beginning == .resumed(parts: 3))
-        #expect(world.store.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(world.store.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
         #expect(stored.checksum == CRC64(of: file.bytes).value)
     }
 
@@ -100,7 +100,7 @@ import WaybillMultipart
         let stored = try await world.client.upload(file: file.path, to: "k")
         #expect(stored.wasFoundStored)
         #expect(world.count(.uploadPart) == parts)
-        #expect(world.store.object("k")?.timesMade == 1)
+        #expect(world.store.object("k")?.timesStored == 1)
         #expect(world.records.isEmpty)
     }
 

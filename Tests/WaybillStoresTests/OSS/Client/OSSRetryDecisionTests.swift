@@ -37,26 +37,26 @@ import WaybillCore
         (
             "token",
             failure {
-                $0.status = 403; $0.isCredentialComplaint = true
+                $0.status = 403; $0.isCredentialError = true
             }, .refreshCredentials
         ),
         (
             "clock by ServerTime",
             failure {
-                $0.isClockComplaint = true; $0.serverTime = now + 1_200; $0.dateField = now + 5
+                $0.isClockError = true; $0.serverTime = now + 1_200; $0.dateField = now + 5
             },
             .correctClock(1_200)
         ),
         (
             "clock by Date",
             failure {
-                $0.isClockComplaint = true; $0.dateField = now - 1_200
+                $0.isClockError = true; $0.dateField = now - 1_200
             }, .correctClock(-1_200)
         ),
         (
             "clock by Date, ServerTime of 1970",
             failure {
-                $0.isClockComplaint = true; $0.serverTime = Date(timeIntervalSince1970: 0); $0.dateField = now
+                $0.isClockError = true; $0.serverTime = Date(timeIntervalSince1970: 0); $0.dateField = now
             },
             .correctClock(0)
         ),
@@ -83,7 +83,7 @@ import WaybillCore
     @Test func `clock, token and checksum can be corrected one after another`() {
         var decision = OSSRetryDecision()
         let skew = Self.failure {
-            $0.isClockComplaint = true; $0.serverTime = Self.now + 60
+            $0.isClockError = true; $0.serverTime = Self.now + 60
         }
         #expect(decision.step(after: skew, now: Self.now) == .correctClock(60))
         #expect(decision.step(after: Self.failure { $0.status = 401 }, now: Self.now) == .refreshCredentials)
@@ -95,7 +95,7 @@ import WaybillCore
         for seconds in [0, 1_000_000_000, 7_258_118_400] as [Double] {
             var decision = OSSRetryDecision()
             let failure = Self.failure {
-                $0.isClockComplaint = true
+                $0.isClockError = true
                 $0.dateField = Date(timeIntervalSince1970: seconds)
             }
             guard case .stop(let reason?) = decision.step(after: failure, now: Self.now) else {

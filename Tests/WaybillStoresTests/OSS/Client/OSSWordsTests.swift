@@ -6,8 +6,8 @@ import Waybill
 @testable import WaybillStores
 
 @Suite struct `OSS requests and responses` {
-    private func reply(_ status: Int, _ body: String, _ headers: HTTPFields = [:]) -> OSSErrorReply {
-        OSSErrorReply(
+    private func reply(_ status: Int, _ body: String, _ headers: HTTPFields = [:]) -> OSSErrorResponse {
+        OSSErrorResponse(
             UploadResponse(status: .init(code: status), headers: headers, body: Array(body.utf8)))
     }
 
@@ -23,7 +23,7 @@ import Waybill
         #expect(reply.code == "RequestTimeTooSkewed")
         #expect(reply.message == "too far & away")
         #expect(reply.detailCode == "0002-00000504")
-        #expect(reply.isClockComplaint)
+        #expect(reply.isClockError)
         #expect(reply.serverTime == Date(timeIntervalSince1970: 1_662_279_097))
     }
 
@@ -32,16 +32,16 @@ import Waybill
         let reply = reply(
             403, "", [HTTPField.Name("x-oss-err")!: Data(xml.utf8).base64EncodedString(), .ossRequestID: "7"])
         #expect(reply.code == "SecurityTokenExpired")
-        #expect(reply.isCredentialComplaint)
+        #expect(reply.isCredentialError)
         #expect(reply.requestID == "7")
     }
 
     @Test(
         arguments: [
-            ("", OSSErrorReply.Form.empty), ("  \r\n", .empty), ("<!DOCTYPE HTML><html><p>502", .html),
+            ("", OSSErrorResponse.Form.empty), ("  \r\n", .empty), ("<!DOCTYPE HTML><html><p>502", .html),
             ("\n<HTML><body>", .html), (#"{"error":"x"}"#, .json), ("[1]", .json),
         ])
-    func `error bodies that are not from OSS are classified`(_ body: String, _ form: OSSErrorReply.Form) {
+    func `error bodies that are not from OSS are classified`(_ body: String, _ form: OSSErrorResponse.Form) {
         #expect(reply(502, body).form == form)
     }
 
@@ -49,7 +49,7 @@ import Waybill
     func `an unreadable error body has no code`(_ body: String) {
         let reply = reply(500, body)
         #expect(reply.code == nil)
-        #expect(reply.strangeness != nil)
+        #expect(reply.foreignResponseHint != nil)
     }
 
     @Test func `metadata beyond ASCII is refused, or percent-encoded if configured`() throws {
@@ -120,7 +120,7 @@ import Waybill
 
     @Test func `a part list is parsed to its end, and one without an end is refused`() throws {
         func page(_ text: String) throws -> (parts: [PartReceipt], next: Int?) {
-            try OSSReplies.parts(in: UploadResponse(status: .ok, body: Array(text.utf8)))
+            try OSSMultipartXML.parts(in: UploadResponse(status: .ok, body: Array(text.utf8)))
         }
         let two = try page(
             """
@@ -169,7 +169,7 @@ import Waybill
     @Test func `the defaults match those of the vendor's clients`() throws {
         let configuration = AliyunOSSClient.Configuration(endpoint: try .region("cn-hangzhou"))
         #expect(configuration.retry.maxRetries == 3)
-        #expect(configuration.requestsAtOnce == 5)
+        #expect(configuration.maximumConcurrentRequests == 5)
         #expect(configuration.transfer.limits.stall == .seconds(15))
         #expect(configuration.transfer.limits.total == .seconds(604_800))
         #expect(configuration.rules.version == .v4)

@@ -28,7 +28,7 @@ struct OSSWorld {
         configuration.allowsUnencrypted = true
         configuration.region = "cn-hangzhou"
         configuration.retry = RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(1), maxDelay: .milliseconds(5))
-        configuration.records = RecordFolder(path: directory.path("records"))
+        configuration.records = RecordDirectory(path: directory.path("records"))
         configuration.partSize = .bytes(102_400)
         configuration.wholeUpTo = .bytes(0)
         try change(&configuration, store)

@@ -1,0 +1,82 @@
+import CWaybillJPEG
+
+/// Decodes an image directly to another size: rows are passed from the source to the resamplers, so that a large
+/// original is never in memory as a whole.
+struct ImageLoader {
+    let source: ImageSource
+    let isLinear: Bool
+    let flag: StopFlag
+
+    /// Above this number of pixels, planes store 8-bit samples without fractional bits: the result is scaled down
+    /// further or quantized more coarsely, so half the memory costs no measurable quality.
+    static let largestFine = 2.5e6
+
+    /// Decodes to an upright size. libjpeg decodes at `eighths` of the full size: 8, or 4 for speed.
+    func load(_ size: PixelSize, eighths: Int) throws(JPEGError) -> DecodedImage {
+        let stored = size.turned(source.orientation)
+        let isLarge = size.pixels > Self.largestFine
+        var planes: [Plane] = []
+        try unsafe stream(stored, eighths: eighths) { resamplers in
+            planes = resamplers.map {
+                Plane(width: $0.outputWidth, height: $0.outputHeight, isFine: !$0.isIdentity && !isLarge)
+            }
+        } emit: { index, row, number in
+            unsafe planes[index].store(row, at: number)
+        }
+        for index in planes.indices { planes[index] = planes[index].turned(source.orientation) }
+        var picture = DecodedImage(luma: planes[0], chroma: Array(planes.dropFirst()))
+        if let conversion = source.conversion { picture = conversion.convert(picture) }
+        if !picture.chroma.contains(where: { !$0.isNeutral }) { picture.chroma = [] }
+        return picture
+    }
+
+    /// Decodes to a size in the stored orientation and passes on the rows of each plane in order as soon as they are
+    /// finished; rows of different planes are interleaved. `begin` receives the resamplers of the planes before the
+    /// first row.
+    func stream(
+        _ size: PixelSize, eighths: Int, begin: ([PlaneResampler]) throws(JPEGError) -> Void,
+        emit: (_ plane: Int, _ row: UnsafePointer<Float>, _ number: Int) -> Void
+    ) throws(JPEGError) {
+        try source.withRows(eighths: eighths, flag: flag) { rows throws(JPEGError) in
+            let lines = rows.shapes.enumerated().map { line($0.offset, $0.element, size) }
+            try begin(lines)
+            while try rows.read() {
+                for (index, line) in lines.enumerated() {
+                    unsafe rows.forEachRow(of: index) { row in
+                        unsafe line.push(row) { unsafe emit(index, $0, $1) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func line(_ index: Int, _ shape: wb_jpeg_plane_shape, _ size: PixelSize) -> PlaneResampler {
+        // Chroma samples of 4:2:0 are centered on 2 x 2 pixels.
+        let pitch = index == 0 ? 1 : 2
+        let horizontal = plan(
+            Int(shape.width), shape.pitch_x, full: source.stored.width, to: size.width, pitch,
+            isMirrored: [2, 3, 7, 8].contains(source.orientation), tapsMultipleOf: 4)
+        let vertical = plan(
+            Int(shape.height), shape.pitch_y, full: source.stored.height, to: size.height, pitch,
+            isMirrored: [3, 4, 6, 7].contains(source.orientation), tapsMultipleOf: 1)
+        return PlaneResampler(
+            horizontal: horizontal, vertical: vertical, depth: .bytes, isLinear: isLinear && index == 0)
+    }
+
+    /// Positions the output samples of one axis, `pitch` pixels of the new image apart, over the decoded samples, which
+    /// are `samplePitch` full-size pixels apart.
+    ///
+    /// A mirrored axis is reversed later: a last chroma sample that extends beyond an odd edge would then extend beyond
+    /// the first pixel, so the samples are positioned for the reversed image.
+    private func plan(
+        _ samples: Int, _ samplePitch: Double, full: Int, to length: Int, _ pitch: Int, isMirrored: Bool,
+        tapsMultipleOf multiple: Int
+    ) -> ResamplingPlan {
+        let count = (length + pitch - 1) / pitch
+        let ratio = Double(full) / Double(length) / samplePitch
+        let shift = isMirrored ? Double(length - count * pitch) : 0
+        return ResamplingPlan(
+            inputCount: samples, outputCount: count, step: Double(pitch) * ratio, offset: shift * ratio,
+            tapsMultipleOf: multiple)
+    }
+}

@@ -1,0 +1,97 @@
+/// Combines the parser with its input and its output that was not requested yet, and returns one step at a time.
+///
+/// Performs no I/O: the caller requests steps and supplies input when a step asks for it.
+struct MultipartStateMachine {
+    enum Step {
+        case head(MultipartPartHead)
+        case data([UInt8])
+        case partEnd
+        case formEnd
+        case needsInput
+    }
+
+    /// The maximum number of bytes that are parsed ahead of the request, regardless of the size of the input.
+    static let slice = 32 * 1_024
+
+    private var parser: MultipartParser
+    private var found = Found()
+    private var input: [UInt8] = []
+    private var offset = 0
+    private var isOver = false
+
+    init(parser: MultipartParser) {
+        self.parser = parser
+    }
+
+    /// Returns the next step. Skipped content counts towards the limits and is not stored.
+    mutating func next(skippingData: Bool) throws(BodyError) -> Step {
+        found.skips = skippingData
+        while true {
+            if let step = found.take() {
+                if skippingData, case .data = step { continue }
+                return step
+            }
+            if let failure = found.failure { throw failure }
+            guard offset < input.count else { return isOver ? .formEnd : .needsInput }
+            let end = min(input.count, offset + Self.slice)
+            let (bytes, slice) = (input, offset..<end)
+            offset = end
+            do {
+                try parser.feed(bytes.span.extracting(slice), to: &found)
+            } catch {
+                found.failure = Self.bodyError(error)
+            }
+        }
+    }
+
+    mutating func give(_ chunk: [UInt8]) {
+        input = chunk
+        offset = 0
+    }
+
+    /// Marks the end of the input.
+    mutating func end() throws(BodyError) {
+        isOver = true
+        input = []
+        offset = 0
+        do { try parser.finish() } catch { throw Self.bodyError(error) }
+    }
+
+    private static func bodyError(_ error: any Error) -> BodyError {
+        error as? BodyError ?? BodyError(.readFailed, "The body can't be read: \(error)", cause: error)
+    }
+
+    /// The results of the parser for one slice.
+    private struct Found: MultipartHandler {
+        var skips = false
+        // Thrown after all preceding results were requested, so that the split of the body does not matter.
+        var failure: BodyError?
+        private var steps: [Step] = []
+        private var taken = 0
+
+        mutating func partBegan(_ head: MultipartPartHead) {
+            // Only the content of the current part is skipped; the caller has not decided about the next part yet.
+            skips = false
+            steps.append(.head(head))
+        }
+
+        mutating func partData(_ bytes: Span<UInt8>) {
+            guard !skips else { return }
+            steps.append(.data(unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }))
+        }
+
+        mutating func partEnded() { steps.append(.partEnd) }
+
+        mutating func take() -> Step? {
+            guard taken < steps.count else { return nil }
+            defer {
+                taken += 1
+                if taken == steps.count {
+                    steps.removeAll(keepingCapacity: true)
+                    taken = 0
+                }
+            }
+            return steps[taken]
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Glibc
+import WaybillMultipart
+
+/// The directory of an outbox: the queue, staged files, and the lock and socket of the owner.
+package struct OutboxDirectory: Sendable {
+    package let path: String
+
+    package var queue: String { "\(path)/queue.db" }
+    package var spool: String { "\(path)/spool" }
+    var lock: String { "\(path)/lock" }
+
+    /// Creates the directory for its owner only if it does not exist, and checks its file system.
+    ///
+    /// - Throws: ``OutboxError/Code/directoryUnusable``, ``OutboxError/Code/fileSystemRefused``.
+    package init(_ path: String) throws(OutboxError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw OutboxError(.directoryUnusable, "an outbox needs the path of a folder")
+        }
+        self.path = path
+        try Self.make(path)
+        try Self.make(spool)
+        try Self.checkOwner(path)
+        try Self.checkOwner(spool)
+        try Self.checkFileSystem(path)
+        try syncDirectory(path)
+    }
+
+    /// Checks that the queue file exists and is not empty.
+    ///
+    /// - Throws: ``OutboxError/Code/queueUnusable``.
+    func requireQueue() throws(OutboxError) {
+        var status = stat()
+        guard unsafe stat(queue, &status) != 0 || status.st_size == 0 else { return }
+        throw OutboxError(
+            .queueUnusable,
+            "the queue file \(queue) was emptied or removed: put it back, or remove \(lock) to begin with an empty queue"
+        )
+    }
+
+    private static func make(_ path: String) throws(OutboxError) {
+        if unsafe mkdir(path, 0o700) != 0 {
+            if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+                try make(String(path[..<slash]))
+                if unsafe mkdir(path, 0o700) != 0, errno != EEXIST { throw unusable(path, "can't be made", errno) }
+            } else if errno != EEXIST {
+                throw unusable(path, "can't be made", errno)
+            }
+        }
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { throw unusable(path, "can't be looked at", errno) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw unusable(path, "is no folder", ENOTDIR) }
+    }
+
+    /// Queued data may be private: the directory must belong to this user and must not be accessible to others.
+    private static func checkOwner(_ path: String) throws(OutboxError) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { throw unusable(path, "can't be looked at", errno) }
+        guard status.st_uid == geteuid() else { throw unusable(path, "belongs to another user", EPERM) }
+        guard status.st_mode & 0o077 == 0 else {
+            throw unusable(path, "may be read by others: chmod 700 it, or name another", EACCES)
+        }
+    }
+
+    private static func checkFileSystem(_ path: String) throws(OutboxError) {
+        guard let type = fileSystemType(of: path) else { throw unusable(path, "can't be looked at", errno) }
+        guard let name = refusal(ofType: type) else { return }
+        throw OutboxError(
+            .fileSystemRefused,
+            "\(path) lies on \(name), where neither locks nor syncs can be relied on: put the outbox on a local disk")
+    }
+
+    /// Returns the name of an unsupported file system by its statfs(2) type.
+    package static func refusal(ofType type: UInt32) -> String? {
+        switch type {
+        case 0x6969: "NFS"
+        case 0x517B, 0xFF53_4D42, 0xFE53_4D42: "SMB"
+        case 0x6573_5546: "FUSE"
+        case 0x0102_1997: "9P"
+        case 0x00C3_6400: "Ceph"
+        case 0x5346_414F: "AFS"
+        case 0x7375_7245: "Coda"
+        case 0x0BD0_0BD0: "Lustre"
+        default: nil
+        }
+    }
+
+    private static func unusable(_ path: String, _ what: String, _ number: Int32) -> OutboxError {
+        OutboxError(.directoryUnusable, "the folder \(path) \(what) (\(errorText(number)))")
+    }
+}
+
+/// Synchronizes a directory, so that its names survive a power failure.
+func syncDirectory(_ path: String) throws(OutboxError) {
+    let folder = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else {
+        throw OutboxError(.storageFailed, "\(path) can't be opened (\(errorText(errno)))")
+    }
+    defer { close(folder) }
+    guard fsync(folder) == 0 else {
+        throw OutboxError(.storageFailed, "\(path) can't be synced (\(errorText(errno)))")
+    }
+}
+
+/// Returns the system's description of an error.
+func errorText(_ number: Int32) -> String {
+    unsafe strerror(number).map { unsafe String(cString: $0) } ?? "errno \(number)"
+}

@@ -1,0 +1,166 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import WaybillCore
+
+/// The owner's end of the socket: serves the requests of other processes of the user, one at a time per connection.
+final class OwnerServer: Sendable {
+    private let listener: LocalSocket
+    private let present = Locked(Present())
+    private let answer: @Sendable (OutboxRequest) async -> OutboxReply
+    private struct Present {
+        var isOpen = true
+        /// Whether the descriptor of the listening socket is still open.
+        var isListening = true
+        var guests: Set<Int32> = []
+    }
+
+    /// The number of threads in use.
+    private let threads = Observed(1)
+
+    /// Starts listening.
+    init(
+        _ folder: OutboxDirectory, answer: @escaping @Sendable (OutboxRequest) async -> OutboxReply
+    ) throws(OutboxError) {
+        listener = try LocalSocket.listen(in: folder.path)
+        self.answer = answer
+        BlockingThread.perform { [self] in
+            while let guest = listener.accept() { take(guest) }
+            present.withLock { present in
+                listener.close()
+                present.isListening = false
+            }
+            threads.update { $0 -= 1 }
+        }
+    }
+
+    /// Stops listening, closes all connections and waits for their threads.
+    func close() async {
+        shutDown()
+        await threads.wait(ignoresCancellation: true) { $0 == 0 }
+    }
+
+    /// Stops listening and closes all connections without waiting.
+    func shutDown() {
+        present.withLock { present in
+            present.isOpen = false
+            if present.isListening { listener.shutDown() }
+            for guest in present.guests { LocalSocket(descriptor: guest).shutDown() }
+        }
+    }
+
+    private func take(_ guest: LocalSocket) {
+        let hasRoom = present.withLock { present in
+            guard present.isOpen, present.guests.count < Self.maxConnections else { return false }
+            present.guests.insert(guest.descriptor)
+            return true
+        }
+        guard hasRoom else { return guest.close() }
+        threads.update { $0 += 1 }
+        BlockingThread.perform { [self] in
+            while let frame = guest.receiveFrame(), guest.send(reply(to: frame)) {}
+            present.withLock { present in
+                present.guests.remove(guest.descriptor)
+                // Close under the lock, so that the number is not reused before it is removed from the set.
+                guest.close()
+            }
+            threads.update { $0 -= 1 }
+        }
+    }
+
+    private func reply(to frame: [UInt8]) -> [UInt8] {
+        guard let request = try? Wire.decode(OutboxRequest.self, from: frame) else {
+            return Self.failure("storageFailed", "the request makes no sense: both programs should be of one release")
+        }
+        let holder = ReplyHolder()
+        let isDone = DispatchSemaphore(value: 0)
+        let answer = answer
+        Task {
+            let reply = await answer(request)
+            holder.reply.withLock { $0 = reply }
+            isDone.signal()
+        }
+        isDone.wait()
+        guard let reply = holder.reply.withLock({ $0 }), let bytes = try? Wire.encode(reply) else {
+            return Self.failure("storageFailed", "the answer is too large: ask for less at once")
+        }
+        return bytes
+    }
+
+    private static func failure(_ code: String, _ message: String) -> [UInt8] {
+        (try? Wire.encode(OutboxReply.failed(code: code, message: message))) ?? []
+    }
+
+    private static let maxConnections = 32
+}
+
+private final class ReplyHolder: Sendable {
+    let reply = Locked<OutboxReply?>(nil)
+}
+
+/// The other end of the socket, in a process that does not own the outbox.
+enum OwnerConnection {
+    /// Sends a request to the process that owns the outbox.
+    ///
+    /// - Returns: `nil` if no process owns it or the connection ended; the caller may ask again.
+    /// - Throws: ``OutboxError/Code/ownerUnreachable`` if the owner has been stopped for some seconds, or does not
+    ///   respond within two minutes.
+    static func ask(_ request: OutboxRequest, in folder: OutboxDirectory) async throws(OutboxError) -> OutboxReply? {
+        do {
+            let reply: OutboxReply? = try await BlockingThread.run { () throws(any Error) in
+                guard let socket = try LocalSocket.connect(in: folder.path) else { return nil }
+                defer { socket.close() }
+                var patience = OwnerTimeout(owner: socket.peerProcess)
+                let frame: [UInt8]? =
+                    socket.send(try Wire.encode(request), goesOn: { patience.lasts() })
+                    ? socket.receiveFrame(goesOn: { patience.lasts() }) : nil
+                guard let frame else {
+                    if let failure = patience.failure { throw failure }
+                    return nil
+                }
+                return try Wire.decode(OutboxReply.self, from: frame)
+            }
+            if case .failed(let code, let message) = reply { throw OutboxError(OutboxError.Code(code), message) }
+            return reply
+        } catch {
+            throw OutboxError(storage: error)
+        }
+    }
+}
+
+/// The time limits for an owner that does not respond, checked once for each second without data.
+private struct OwnerTimeout {
+    let owner: pid_t?
+    private let start = ContinuousClock.now
+    private var stoppedSince: ContinuousClock.Instant?
+    private(set) var failure: OutboxError?
+
+    init(owner: pid_t?) { self.owner = owner }
+
+    mutating func lasts() -> Bool {
+        let now = ContinuousClock.now
+        stoppedSince = isStopped ? stoppedSince ?? now : nil
+        if let stoppedSince, now - stoppedSince >= Self.longestStop, let owner {
+            failure = OutboxError(
+                .ownerUnreachable,
+                "process \(owner) has the outbox and is stopped: continue it (kill -CONT \(owner)), or end it")
+        } else if now - start >= Self.longest {
+            let name = owner.map { "process \($0)" } ?? "another process"
+            failure = OutboxError(
+                .ownerUnreachable,
+                "\(name) has the outbox and has not answered for two minutes: look what it does, or end it")
+        }
+        return failure == nil
+    }
+
+    /// Whether the owner is stopped by SIGSTOP or a debugger: the third field of `/proc/PID/stat` (proc(5)).
+    private var isStopped: Bool {
+        guard let owner, let text = try? String(contentsOfFile: "/proc/\(owner)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return false }
+        return ["T", "t"].contains(text[end...].dropFirst(2).first)
+    }
+
+    private static let longestStop = Duration.seconds(4)
+    private static let longest = Duration.seconds(120)
+}

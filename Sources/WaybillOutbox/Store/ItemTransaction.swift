@@ -1,0 +1,237 @@
+import FoundationEssentials
+import GRDB
+import Waybill
+import WaybillCore
+
+/// Reads and changes items within one transaction.
+///
+/// Statements are prepared once, and values shared by all items are written once, by ``close()``: the last sequence
+/// number and the number of items in each state.
+struct ItemTransaction {
+    let db: Database
+    private let leased: LeasedRows
+    private var byNumber: Prepared
+    private var wholeByNumber: Prepared
+    private var insertion: Prepared
+    private var leasing: Prepared
+    private var change: Prepared
+    private var changeWithAnswer: Prepared
+    private var stagedOf: Prepared
+    /// Whether any staged file exists: queried once per transaction instead of once per item.
+    private var hasStaged: Bool?
+    private var lastEnd: Int64?
+    /// Indexed by the numbers of states.
+    private var changes = Self.noChanges
+
+    init(_ db: Database, _ leased: LeasedRows) throws {
+        self.db = db
+        self.leased = leased
+        byNumber = try Prepared(db, "SELECT \(ItemRow.columns) FROM item WHERE id = ?")
+        wholeByNumber = try Prepared(db, "SELECT \(FullItemRow.columns) FROM item WHERE id = ?")
+        insertion = try Prepared(db, Self.insertionText)
+        leasing = try Prepared(db, Self.leasingText)
+        change = try Prepared(db, Self.changeText)
+        changeWithAnswer = try Prepared(db, Self.changeWithAnswerText)
+        stagedOf = try Prepared(db, "SELECT name FROM staged WHERE item = ?")
+    }
+
+    /// Returns an item by its ID.
+    mutating func item(_ id: Int64) throws -> ItemRow? {
+        if let row = leased[id] { return row }
+        byNumber.bind(id)
+        return try byNumber.first(ItemRow.init)
+    }
+
+    /// Returns an item with all its columns.
+    mutating func whole(_ id: Int64) throws -> FullItemRow? {
+        wholeByNumber.bind(id)
+        return try wholeByNumber.first(FullItemRow.init)
+    }
+
+    /// Inserts an item.
+    ///
+    /// - Returns: The ID; `nil` if an item with the same idempotency key exists, in which case nothing was inserted.
+    mutating func add(_ item: NewItem, after: Int64?, now: Int64) throws -> Int64? {
+        insertion.bind(item.kind)
+        insertion.bind(item.lane)
+        insertion.bind(item.spec)
+        insertion.bind(item.idempotencyKey)
+        insertion.bind(item.life.state.number)
+        insertion.bind(item.life.runAt)
+        insertion.bind(item.life.maxAttempts)
+        insertion.bind(item.life.deadline)
+        insertion.bind(item.life.onUnknown.rawValue)
+        insertion.bind(item.life.onChange.rawValue)
+        insertion.bind(item.priority)
+        insertion.bind(item.rank(now))
+        insertion.bind(item.batch)
+        insertion.bind(FullItemRow.join(item.tags))
+        insertion.bind(item.deduplicationKey)
+        insertion.bind(after)
+        insertion.bind(item.size)
+        insertion.bind(now)
+        try insertion.run()
+        guard db.changesCount == 1 else { return nil }
+        count(item.life.state, 1, item.size)
+        let id = db.lastInsertedRowID
+        if !item.staged.isEmpty { hasStaged = true }
+        for name in item.staged {
+            var staged = try Prepared(db, "INSERT INTO staged(name, item) VALUES(?, ?)")
+            staged.bind(name)
+            staged.bind(id)
+            try staged.run()
+        }
+        return id
+    }
+
+    /// Saves the changes of an event, together with the response if there is one, in a single write of the row.
+    mutating func save(_ row: ItemRow, before: OutboxState, answer: StoredResponse?) throws {
+        try write(row, before: before, answer: answer)
+        leased.note(row)
+        if row.life.state != before {
+            count(before, -1, row.size)
+            count(row.life.state, 1, row.size)
+        }
+    }
+
+    private mutating func write(_ row: ItemRow, before: OutboxState, answer: StoredResponse?) throws {
+        // The only columns that a lease changes. Columns that are not named cost no index lookups.
+        if row.life.state == .leased, before == .ready {
+            leasing.bind(row.life.attempts)
+            leasing.bind(row.life.leaseNumber)
+            leasing.bind(row.life.firstAttemptAt)
+            leasing.bind(row.token)
+            leasing.bind(row.id)
+            return try leasing.run()
+        }
+        guard let answer else {
+            Self.bind(row, to: &change)
+            change.bind(row.id)
+            return try change.run()
+        }
+        let headers = try answer.headersText
+        Self.bind(row, to: &changeWithAnswer)
+        changeWithAnswer.bind(answer.status)
+        changeWithAnswer.bind(headers)
+        changeWithAnswer.bind(answer.body)
+        changeWithAnswer.bind(answer.message)
+        changeWithAnswer.bind(answer.sourceChangedAfterwards)
+        changeWithAnswer.bind(row.id)
+        try changeWithAnswer.run()
+    }
+
+    /// Returns the next sequence number.
+    mutating func nextSequence() throws -> Int64 {
+        let last: Int64
+        if let lastEnd {
+            last = lastEnd
+        } else {
+            var mark = try Prepared(db, "SELECT value FROM mark WHERE name = ?")
+            mark.bind(OutboxMark.sequence)
+            last = try mark.first { $0[0] } ?? 0
+        }
+        lastEnd = last + 1
+        return last + 1
+    }
+
+    /// Returns the names of an item's staged files.
+    mutating func staged(_ id: Int64) throws -> [String] {
+        if hasStaged == nil {
+            var any = try Prepared(db, "SELECT EXISTS(SELECT 1 FROM staged)")
+            hasStaged = try any.first { $0[0] as Bool }
+        }
+        guard hasStaged == true else { return [] }
+        stagedOf.bind(id)
+        return try stagedOf.all { $0[0] }
+    }
+
+    /// Counts items that entered or left a state.
+    mutating func count(_ state: OutboxState, _ items: Int64, _ size: Int64?) {
+        // File sizes come from external sources: wrap around on overflow instead of crashing.
+        changes[state.number].items += items
+        changes[state.number].bytes &+= items &* (size ?? 0)
+    }
+
+    /// Writes the accumulated counters. Must be called before the commit of every change.
+    mutating func close() throws {
+        if let lastEnd {
+            var mark = try Prepared(
+                db,
+                "INSERT INTO mark(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value")
+            mark.bind(OutboxMark.sequence)
+            mark.bind(lastEnd)
+            try mark.run()
+        }
+        for (state, change) in changes.enumerated() where change != (0, 0) {
+            var tally = try Prepared(
+                db,
+                """
+                INSERT INTO tally(state, items, bytes) VALUES(?, ?, ?) ON CONFLICT(state) DO UPDATE SET
+                items = items + excluded.items, bytes = bytes + excluded.bytes
+                """)
+            tally.bind(state)
+            tally.bind(change.items)
+            tally.bind(change.bytes)
+            try tally.run()
+        }
+        lastEnd = nil
+        changes = Self.noChanges
+    }
+
+    private static func bind(_ row: ItemRow, to statement: inout Prepared) {
+        statement.bind(row.life.state.number)
+        statement.bind(row.life.attempts)
+        statement.bind(row.life.leaseNumber)
+        statement.bind(row.life.isVerifying)
+        statement.bind(row.life.asked.rawValue)
+        statement.bind(row.life.runAt)
+        statement.bind(row.life.firstAttemptAt)
+        statement.bind(row.life.isDoubtful)
+        statement.bind(row.life.vainQuestions)
+        statement.bind(row.life.reason)
+        statement.bind(row.life.deadline)
+        statement.bind(row.after)
+        statement.bind(row.token)
+        statement.bind(row.endedAt)
+        statement.bind(row.sequence)
+    }
+
+    private static let noChanges = Array(
+        repeating: (items: 0 as Int64, bytes: 0 as Int64), count: OutboxState.allCases.count)
+
+    private static let changed = """
+        state = ?, attempts = ?, lease_no = ?, verifying = ?, asked = ?, run_at = ?, first_at = ?, doubtful = ?, vain = ?, \
+        reason = ?, deadline = ?, after = ?, token = ?, ended_at = ?, seq = ?
+        """
+
+    private static let leasingText =
+        "UPDATE item SET state = 1, attempts = ?, lease_no = ?, first_at = ?, token = ? WHERE id = ?"
+    private static let changeText = "UPDATE item SET \(changed) WHERE id = ?"
+    private static let changeWithAnswerText = """
+        UPDATE item SET \(changed), status = ?, headers = ?, body = ?, message = ?, changed_after = ? WHERE id = ?
+        """
+
+    // The insertion itself checks the key: a separate query would search the same index twice.
+    private static let insertionText = """
+        INSERT INTO item(kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, doubtful,
+        vain, max_attempts, deadline, on_unknown, on_change, priority, rank, batch, tags, dedupe_key, after,
+        size, created_at) VALUES(?, ?, ?, ?, ?, 0, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT(idem_key) DO NOTHING
+        """
+}
+
+/// A cache of the leased rows, so that a row written at a lease is not read again when the delivery ends.
+///
+/// The cache is correct because one connection writes, and all events go through ``ItemTransaction``. A rollback clears it.
+final class LeasedRows: Sendable {
+    private let rows = Locked<[Int64: ItemRow]>([:])
+
+    subscript(_ id: Int64) -> ItemRow? { rows.withLock { $0[id] } }
+
+    /// Caches a written row. The end of another item does not change it: a leased item is the first of its duplicates.
+    func note(_ row: ItemRow) {
+        rows.withLock { $0[row.id] = row.life.state == .leased ? row : nil }
+    }
+
+    func forget() { rows.withLock { $0 = [:] } }
+}

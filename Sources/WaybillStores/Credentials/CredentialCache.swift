@@ -1,0 +1,133 @@
+import FoundationEssentials
+import WaybillCore
+
+/// The state of fetched credentials, and the decision whether to fetch. Has no clock, tasks or closures.
+///
+/// `now` is the date by the store's clock and decides what has expired; `elapsed` is a monotonic time and measures the
+/// time since the last attempt.
+struct CredentialCache: Sendable {
+    /// The next step for a caller that needs credentials.
+    enum Decision: Sendable {
+        /// Use the cached credentials.
+        case use(StoreCredentials)
+        /// Use the cached credentials, which expire soon, and start this fetch without waiting for it.
+        case useAndFetch(StoreCredentials, flight: Int)
+        /// Start this fetch and wait for it.
+        case fetch(flight: Int)
+        /// Wait for a fetch that is in progress.
+        case wait(flight: Int)
+        /// Fail: there are no valid credentials, and it is too early for another fetch.
+        case fail(StoreError)
+    }
+
+    let pace: CredentialPace
+    private(set) var current: StoreCredentials?
+    private(set) var landed = 0
+    private(set) var lastResult: Result<StoreCredentials, StoreError>?
+    private var fetchedAt: Date?
+    private var started = 0
+    private var failures = 0
+    private var notBefore = Duration.zero
+
+    init(pace: CredentialPace) {
+        self.pace = pace
+    }
+
+    var isFetching: Bool { started > landed }
+
+    mutating func decide(now: Date, elapsed: Duration, rejecting: StoreCredentials?) -> Decision {
+        if let current, current != rejecting, current.isValid(at: now) {
+            guard isDue(current, now: now), !isFetching, elapsed >= notBefore else { return .use(current) }
+            return .useAndFetch(current, flight: begin())
+        }
+        if isFetching { return .wait(flight: started) }
+        // Rate-limit fetches: after a failure by the back-off, after a success by the shortest interval. Within that
+        // interval, fresh credentials that the store has just rejected lead to an error instead of another fetch.
+        if elapsed < notBefore {
+            if case .failure(let error) = lastResult { return .fail(error) }
+            if let rejecting, current == rejecting { return .fail(Self.refused) }
+        }
+        return .fetch(flight: begin())
+    }
+
+    /// Records the result of a fetch. Only valid credentials are kept.
+    mutating func land(
+        flight: Int, _ result: Result<StoreCredentials, StoreError>, now: Date, elapsed: Duration
+    ) {
+        guard flight == started, isFetching else { return }
+        landed = flight
+        lastResult = result.flatMap { credentials in
+            Result { () throws(StoreError) in try Self.checked(credentials, at: now) }
+        }
+        switch lastResult {
+        case .success(let credentials)?:
+            current = credentials
+            fetchedAt = now
+            failures = 0
+            notBefore = elapsed + pace.minimumInterval
+        case .failure?, nil:
+            // Keep the previous credentials: they can still be valid for a while.
+            failures += 1
+            notBefore = elapsed + pace.backoff.time(after: failures)
+        }
+    }
+
+    private mutating func begin() -> Int {
+        started += 1
+        return started
+    }
+
+    private func isDue(_ credentials: StoreCredentials, now: Date) -> Bool {
+        guard let end = credentials.expiration, let fetchedAt else { return false }
+        let life = max(0, end.timeIntervalSince(fetchedAt))
+        return end.timeIntervalSince(now) <= min(pace.leadSeconds, life / 5)
+    }
+
+    private static func checked(_ credentials: StoreCredentials, at now: Date) throws(StoreError) -> StoreCredentials {
+        try credentials.check()
+        guard credentials.isValid(at: now) else {
+            throw StoreError(
+                .credentialsExpired,
+                "the credentials that were fetched had run out already: check the clocks, and that whoever gives them keeps "
+                    + "none that are old")
+        }
+        return credentials
+    }
+
+    static let refused = StoreError(
+        .credentialsRejected,
+        "the store refused credentials that were fetched a moment ago: check what the token server's role may do, and that "
+            + "it is of this store")
+}
+
+/// The timing of credential fetches.
+public struct CredentialPace: Sendable, Hashable {
+    /// The time before expiration at which credentials are renewed in the background: 5 minutes by default, but at most
+    /// one fifth of their validity.
+    public var lead: Duration
+    /// The minimum time between two fetches after a success: 10 s by default.
+    public var minimumInterval: Duration
+    /// The time for which the first failure is cached: 1 s by default. Requests within that time fail with the same
+    /// error. It doubles with each further failure, up to ``maximumBackoff``.
+    public var initialBackoff: Duration
+    /// The maximum time for which a failure is cached: 60 s by default.
+    public var maximumBackoff: Duration
+    /// The time limit of one fetch: 30 s by default.
+    public var limit: Duration
+
+    /// Creates a pace with the defaults above.
+    public init(
+        lead: Duration = .seconds(300), minimumInterval: Duration = .seconds(10),
+        initialBackoff: Duration = .seconds(1), maximumBackoff: Duration = .seconds(60), limit: Duration = .seconds(30)
+    ) {
+        self.lead = lead
+        self.minimumInterval = minimumInterval
+        self.initialBackoff = initialBackoff
+        self.maximumBackoff = maximumBackoff
+        self.limit = limit
+    }
+
+    var leadSeconds: Double { lead / .seconds(1) }
+
+    var backoff: Backoff { Backoff(from: initialBackoff, to: maximumBackoff) }
+}

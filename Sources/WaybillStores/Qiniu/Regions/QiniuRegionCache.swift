@@ -1,0 +1,163 @@
+import FoundationEssentials
+import HTTPTypes
+import Waybill
+import WaybillCore
+
+/// A cache of the regions of buckets. Concurrent requests for a bucket share one query; results are kept until they
+/// expire.
+final class QiniuRegionCache: Sendable {
+    /// The key of a cache entry.
+    struct Key: Sendable, Hashable, Codable {
+        var accessKey: String
+        var bucket: String
+    }
+
+    /// A response and its expiration.
+    struct Entry: Sendable, Hashable, Codable {
+        var key: Key
+        var answer: QiniuRegionAnswer
+        /// The expiration as a Unix time in seconds.
+        var expires: Int64
+    }
+
+    private typealias Flight = Task<Result<QiniuRegionAnswer, StoreError>, Never>
+
+    private struct State: Sendable {
+        var known: [Key: Entry] = [:]
+        var flights: [Key: Flight] = [:]
+        var isRead = false
+    }
+
+    private let query: QiniuRegionQuery
+    private let scheme: String
+    private let options: UploadOptions
+    private let session: UploadSession
+    private let now: @Sendable () -> Date
+    private let state = Locked(State())
+
+    init(
+        _ query: QiniuRegionQuery, scheme: String, options: UploadOptions, session: UploadSession,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.query = query
+        self.scheme = scheme
+        self.options = options
+        self.session = session
+        self.now = now
+    }
+
+    /// Returns the regions of a bucket. Concurrent callers share one query, which continues if one of them is
+    /// cancelled.
+    func answer(for key: Key) async throws(StoreError) -> QiniuRegionAnswer {
+        await readCache()
+        let moment = seconds
+        let (known, flight) = state.withLock { state -> (QiniuRegionAnswer?, Flight?) in
+            if let entry = state.known[key], entry.expires > moment { return (entry.answer, nil) }
+            if let flight = state.flights[key] { return (nil, flight) }
+            let flight = Task { await self.fly(key) }
+            state.flights[key] = flight
+            return (nil, flight)
+        }
+        if let known { return known }
+        guard let result = await flight?.value else {
+            throw StoreError(.regionUnknown, "nobody was asked where the bucket is")
+        }
+        return try result.get()
+    }
+
+    /// Removes an entry that turned out to be wrong.
+    func forget(_ key: Key) async {
+        state.withLock { $0.known[key] = nil }
+        await writeCache()
+    }
+
+    private var seconds: Int64 { Int64(now().timeIntervalSince1970) }
+
+    private func fly(_ key: Key) async -> Result<QiniuRegionAnswer, StoreError> {
+        let result = await ask(key)
+        let moment = seconds
+        state.withLock { state in
+            state.flights[key] = nil
+            guard case .success(let answer) = result else { return }
+            state.known[key] = Entry(key: key, answer: answer, expires: moment + answer.lifetime)
+        }
+        if case .success = result { await writeCache() }
+        return result
+    }
+
+    private func ask(_ key: Key) async -> Result<QiniuRegionAnswer, StoreError> {
+        var last = StoreError(.regionUnknown, "no service of regions is configured")
+        for service in query.services {
+            let base = service.contains("://") ? service : "\(scheme)://\(service)"
+            let ak = PercentEncoding.query(key.accessKey)
+            let url = "\(base)/v4/query?ak=\(ak)&bucket=\(PercentEncoding.query(key.bucket))"
+            let asked = await Result { () async throws(UploadError) in
+                try await session.send(UploadRequest(.get, url, options: options))
+            }
+            switch asked {
+            case .success(let response):
+                do throws(StoreError) {
+                    return .success(try QiniuRegionAnswer(json: response.body, suffixes: query.suffixes))
+                } catch {
+                    last = error
+                }
+            case .failure(let error):
+                if error.isCancelled { return .failure(StoreError(error)) }
+                last = Self.explain(error, key)
+                // No such bucket: the next service would respond in the same way.
+                if last.status == 612 || last.status == 631 { return .failure(last) }
+            }
+        }
+        return .failure(last)
+    }
+
+    private static func explain(_ error: UploadError, _ key: Key) -> StoreError {
+        let said = QiniuResponseParser.message(of: error.response)
+        var result = StoreError(
+            .regionUnknown,
+            "where the bucket \(key.bucket) is could not be found out: "
+                + (said.isEmpty ? error.message : "the service answered \(StoreError.shown(said))"),
+            outcome: error.outcome, cause: error)
+        result.status = error.response?.status.code
+        return result
+    }
+}
+
+// MARK: - On the disk
+
+extension QiniuRegionCache {
+    private static var fileName: String { "qiniu-regions.json" }
+
+    private func readCache() async {
+        guard let path = query.cacheFolder, !state.withLock({ $0.isRead }) else { return }
+        let entries = try? await RecordFileSystem.run { () throws(StoreError) in
+            let folder = try RecordFileSystem.openDirectory(path)
+            guard let bytes = try RecordFileSystem.read(Self.fileName, in: folder, path) else { return [Entry]() }
+            return (try? JSONDecoder().decode([Entry].self, from: Data(bytes))) ?? []
+        }
+        state.withLock { state in
+            guard !state.isRead else { return }
+            state.isRead = true
+            for entry in entries ?? [] where state.known[entry.key] == nil {
+                // The file may have been written when other suffixes were trusted.
+                let hosts = entry.answer.hosts
+                guard !hosts.isEmpty, hosts.allSatisfy({ QiniuRegionAnswer.isTrusted($0, query.suffixes) }) else {
+                    continue
+                }
+                state.known[entry.key] = entry
+            }
+        }
+    }
+
+    /// Writes the cache. A failure is ignored: the service is queried again next time.
+    private func writeCache() async {
+        guard let path = query.cacheFolder else { return }
+        let entries = state.withLock { Array($0.known.values) }
+            .sorted { ($0.key.accessKey, $0.key.bucket) < ($1.key.accessKey, $1.key.bucket) }
+        guard let bytes = try? JSONEncoder().encode(entries) else { return }
+        try? await RecordFileSystem.run { () throws(StoreError) in
+            try RecordFileSystem.replace(
+                Self.fileName, in: try RecordFileSystem.openDirectory(path), with: Array(bytes), path)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import HTTPTypes
+import WaybillCore
+
+/// The environment of a check: transports, a server, and error reporting.
+struct ConformanceContext: Sendable {
+    let check: String
+    let makeTransport: @Sendable () -> any UploadTransport
+    let server: any ConformanceServer
+    let patience: Duration
+
+    /// Starts an attempt against a server with the given behavior.
+    func start(
+        _ body: ProbeBody?, _ behaviour: ConformanceBehaviour, on transport: (any UploadTransport)? = nil,
+        configure: @Sendable (inout TransferOptions) -> Void = { _ in }
+    ) async throws(TestingError) -> ConformanceAttempt {
+        let url = try await url(for: behaviour)
+        // No 100-continue expectation: a server for the checks need not support it.
+        var options = TransferOptions()
+        options.expectContinue = .never
+        configure(&options)
+        let request = TransferRequest(
+            method: .post, url: url, headers: [.contentType: "application/octet-stream"], body: body, options: options)
+        let log = EventLog(watching: body)
+        let control = (transport ?? makeTransport()).start(request, sink: log)
+        return ConformanceAttempt(ground: self, url: url, body: body, log: log, control: control)
+    }
+
+    func url(for behaviour: ConformanceBehaviour) async throws(TestingError) -> String {
+        do {
+            return try await server.url(for: behaviour)
+        } catch {
+            throw TestingError(.serverFailed, "\(check): the server can't do \(behaviour): \(error)", cause: error)
+        }
+    }
+
+    func body(at url: String) async throws(TestingError) -> [UInt8] {
+        do {
+            return try await server.body(at: url)
+        } catch {
+            throw TestingError(.serverFailed, "\(check): the server lost the body: \(error)", cause: error)
+        }
+    }
+
+    /// Runs another attempt to its end: afterwards, all other pending work of the transport is done.
+    func runUnrelatedAttempt(on transport: any UploadTransport) async throws(TestingError) {
+        _ = try await start(ProbeBody(.whole(1)), .answer(200), on: transport).end()
+    }
+}
+
+/// An attempt that a check observes.
+struct ConformanceAttempt: Sendable {
+    let ground: ConformanceContext
+    let url: String
+    let body: ProbeBody?
+    let log: EventLog
+    let control: any TransferControl
+
+    /// Waits for the end.
+    func end() async throws(TestingError) -> TransferEnd {
+        guard await log.state.wait(atMost: ground.patience, until: { $0.end != nil }), let end = log.state.value.end
+        else {
+            throw broken("no end came within \(ground.patience)")
+        }
+        return end
+    }
+
+    /// Waits for the end, which must be a response.
+    func response() async throws(TestingError) -> TransferResponse {
+        switch try await end().result {
+        case .success(let response): return response
+        case .failure(let error): throw broken("a response was due, and it failed: \(error)")
+        }
+    }
+
+    /// Waits for the end, which must be a failure.
+    func failure() async throws(TestingError) -> TransferError {
+        switch try await end().result {
+        case .failure(let error): return error
+        case .success(let response): throw broken("a failure was due, and it claims a \(response.head.status.code)")
+        }
+    }
+
+    /// Waits until the state of the body meets a condition.
+    func wait(
+        for what: String, ofBody isMet: @escaping @Sendable (ProbeBody.State) -> Bool
+    ) async throws(TestingError) {
+        guard let body, await body.state.wait(atMost: ground.patience, until: isMet) else {
+            throw broken("\(what) within \(ground.patience)")
+        }
+    }
+
+    /// Waits until the whole body is reported as acknowledged.
+    func bodyIsAcknowledged() async throws(TestingError) {
+        let isTold = await log.state.wait(atMost: ground.patience) { state in
+            state.events.contains { if case .bodyAcknowledged = $0 { true } else { false } }
+        }
+        guard isTold else { throw broken("no bodyAcknowledged came within \(ground.patience)") }
+    }
+
+    /// Cancels the attempt and waits for the end, which must be a cancellation.
+    func cancel() async throws(TestingError) -> TransferError {
+        control.cancel()
+        let error = try await failure()
+        try expect(error.code == .cancelled, "the code of a cancelled attempt is \(error.code), not cancelled")
+        return error
+    }
+
+    func expect(_ condition: Bool, _ problem: @autoclosure () -> String) throws(TestingError) {
+        guard condition else { throw broken(problem()) }
+    }
+
+    /// Returns the error for a violated requirement, with all reported events.
+    func broken(_ problem: String) -> TestingError {
+        let events = log.events.map { "\n  \(EventLog.describe($0))" }.joined()
+        let asked = body.map { "\nasked of the body: \($0.state.value)" } ?? ""
+        return TestingError(
+            .notConformant, "\(ground.check): \(problem)\nreported:\(events.isEmpty ? " nothing" : events)\(asked)")
+    }
+}

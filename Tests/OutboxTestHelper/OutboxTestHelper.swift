@@ -1,0 +1,85 @@
+import COutboxFaults
+import Glibc
+import Waybill
+import WaybillOutbox
+
+/// A program that tests kill, and whose file calls they let fail: it delivers from an outbox, or enqueues uploads and
+/// reports each of them.
+///
+///     OutboxTestHelper run PATH              delivers until it is killed
+///     OutboxTestHelper idle PATH             delivers until the queue is idle
+///     OutboxTestHelper add PATH URL COUNT    enqueues uploads and prints the id of each when it is stored
+///     OutboxTestHelper weak PATH URL COUNT   the same, without durability in a power cut
+///     OutboxTestHelper stage PATH URL COUNT  the same with staged bytes; errors are reported, then retried
+///     OutboxTestHelper full PATH URL FILE    fills the disk, tries to continue, removes FILE, and continues
+///     OutboxTestHelper rates PATH COUNT      measures the queue file that it creates there
+///     OutboxTestHelper list PATH             prints all items, one per line, and the integrity of the file
+///
+/// Errors are reported as `! code`. A fatal error ends it with status 3. Its calls can be made to fail:
+/// `COutboxFaults.h`.
+@main
+struct OutboxTestHelper {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count >= 3 else {
+            throw OutboxError(.notFound, "usage: run|idle|add|weak|stage|full|rates|list PATH [URL COUNT|FILE]")
+        }
+        do throws(OutboxError) {
+            try await work(arguments[1], arguments[2], arguments.dropFirst(3))
+        } catch {
+            FileOutput.write("! \(error.code)\n")
+            exit(3)
+        }
+    }
+
+    private static func work(_ task: String, _ path: String, _ rest: ArraySlice<String>) async throws(OutboxError) {
+        if task == "rates" { return try await StoreRates(path: path, count: Int(rest.last ?? "") ?? 100_000).run() }
+        var configuration = Outbox.Configuration()
+        configuration.retry = OutboxRetry(maxAttempts: 1_000, baseDelay: .milliseconds(1), maxDelay: .milliseconds(20))
+        configuration.retryBudget = nil
+        configuration.slotsPerLane = 8
+        if task == "weak" { configuration.synchronous = .normal }
+        let complaints = Complaints()
+        if task == "full" { configuration.logger = complaints.logger }
+        let outbox = try await Outbox(at: path, configuration: configuration)
+        let url = rest.first ?? ""
+        let last = rest.last ?? ""
+        switch task {
+        case "run": try await outbox.run()
+        case "idle": try await outbox.runUntilIdle()
+        case "list":
+            for try await item in outbox.items() { FileOutput.write("\(item.id) \(item.state)\n") }
+            FileOutput.write("\(try await outbox.checkIntegrity())\n")
+        case "stage": await stage(outbox, url, Int(last) ?? 0)
+        case "full": try await FullDisk(outbox: outbox, url: url, ballast: last, complaints: complaints).run()
+        default:
+            for number in 0..<(Int(last) ?? 0) {
+                let receipt = try await outbox.enqueue([.text("ITEM", "item-\(number)-")], to: url)
+                // Each line is written immediately: reported items must exist.
+                FileOutput.write("\(receipt.id)\n")
+            }
+        }
+        await outbox.close()
+    }
+
+    /// Enqueues each form, repeating it after errors up to a limit.
+    private static func stage(_ outbox: Outbox, _ url: String, _ count: Int) async {
+        for number in 0..<count {
+            for _ in 0..<50 {
+                do throws(OutboxError) {
+                    FileOutput.write("\(try await outbox.enqueue(StagedForm.make(number), to: url).id)\n")
+                    break
+                } catch {
+                    FileOutput.write("! \(error.code)\n")
+                }
+            }
+        }
+    }
+}
+
+/// A form with bytes that are staged in a separate file.
+enum StagedForm {
+    static func make(_ number: Int) -> MultipartForm {
+        [.text("ITEM", "item-\(number)-"), .data("D", [UInt8](repeating: 65, count: 40_000))]
+    }
+}

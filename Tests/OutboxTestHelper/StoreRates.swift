@@ -1,0 +1,106 @@
+import Glibc
+import Waybill
+import WaybillOutbox
+
+/// Measures the throughput of the queue itself, without tasks, sessions or JSON of uploads: the cost of commits.
+///
+/// Each call of the store is a transaction that is durable when it returns.
+struct StoreRates {
+    let path: String
+    let count: Int
+
+    func run() async throws(OutboxError) {
+        FileOutput.write("fdatasync of 4 KiB at the end of a file: \(try syncs()) /s\n")
+        let store = try SQLiteStore(path: path)
+        // Like the worker.
+        let failure = await Task(executorPreference: store.executor) { () -> OutboxError? in
+            do throws(OutboxError) {
+                try await measure(store)
+                return nil
+            } catch {
+                return error
+            }
+        }.value
+        await store.close()
+        if let failure { throw failure }
+    }
+
+    private func measure(_ store: SQLiteStore) async throws(OutboxError) {
+        let durability = try await store.durability()
+        FileOutput.write("synchronous \(durability.synchronous), \(durability.journal)\n")
+        var number = 0
+        let enqueue = try await seconds { () async throws(OutboxError) in
+            while number < count {
+                let page = (number..<min(number + 500, count)).map(Self.item)
+                number += page.count
+                _ = try await store.enqueue(page, now: 0)
+            }
+        }
+        let single = min(count / 4, 5_000)
+        let singly = try await seconds { () async throws(OutboxError) in
+            try await Self.deliver(single, atOnce: 1, from: store)
+        }
+        let grouped = try await seconds { () async throws(OutboxError) in
+            try await Self.deliver(count - single, atOnce: 512, from: store)
+        }
+        tell("enqueue, 500 at a time", count, enqueue)
+        tell("lease and done, one at a time", single, singly)
+        tell("lease and done, 512 at a time", count - single, grouped)
+    }
+
+    /// The number of small appends per second that the disk makes durable one after another: no commit is faster.
+    private func syncs() throws(OutboxError) -> Int {
+        let name = path + ".syncs"
+        let file = unsafe open(name, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard file >= 0 else { throw OutboxError(.storageFailed, "\(name) can't be made (errno \(errno))") }
+        defer {
+            close(file)
+            unsafe unlink(name)
+        }
+        let block = [UInt8](repeating: 1, count: 4_096)
+        let start = ContinuousClock.now
+        for _ in 0..<200 {
+            guard unsafe write(file, block, block.count) == block.count, fdatasync(file) == 0 else {
+                throw OutboxError(.storageFailed, "\(name) can't be written (errno \(errno))")
+            }
+        }
+        return Int(200 / (start.duration(to: .now) / .seconds(1)))
+    }
+
+    /// Like the worker: the ends of earlier items and the lease of the next ones share a transaction.
+    private static func deliver(_ count: Int, atOnce: Int, from store: SQLiteStore) async throws(OutboxError) {
+        let answer = StoredResponse(UploadResponse(status: .ok))
+        var left = count
+        var changes: [ItemChange] = []
+        while left > 0 || !changes.isEmpty {
+            let slots = min(atOnce, left)
+            let wish = LeaseRequest(token: "t", slots: slots, slotsPerLane: slots, now: 1)
+            let (applied, leased) = try await store.apply(changes, thenLease: wish)
+            guard applied.allSatisfy(\.isHeard) else { throw OutboxError(.storageFailed, "an end was not heard") }
+            guard leased.items.count == slots else {
+                throw OutboxError(
+                    .storageFailed, "\(leased.items.count) items were given where \(slots) were asked for")
+            }
+            changes = leased.items.map {
+                ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber), lane: .answered, answer: answer)
+            }
+            left -= slots
+        }
+    }
+
+    private static func item(_ number: Int) -> NewItem {
+        NewItem(
+            kind: "form", lane: "backend.example:443", spec: #"{"number":\#(number)}"#,
+            idempotencyKey: Delivery.newIdempotencyKey(), size: 1_000)
+    }
+
+    private func tell(_ name: String, _ count: Int, _ seconds: Double) {
+        FileOutput.write("\(name): \(Int(Double(count) / max(seconds, 1e-9))) /s\n")
+    }
+
+    private func seconds(_ work: () async throws(OutboxError) -> Void) async throws(OutboxError) -> Double {
+        let start = ContinuousClock.now
+        try await work()
+        return start.duration(to: .now) / .seconds(1)
+    }
+}
