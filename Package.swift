@@ -69,29 +69,29 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
-        // Fence: the only C. Each links its system library; exactly one Swift target imports each.
+        // C shims. Each links its system library, and exactly one Swift target imports each.
         .target(name: "CWaybillFiles", cSettings: c),
         .target(name: "CWaybillJPEG", cSettings: c, linkerSettings: [.linkedLibrary("jpeg")]),
         .target(name: "CWaybillCurl", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CWaybillChecksum", cSettings: c),
 
-        // Ground.
+        // Shared types.
         .target(name: "WaybillCore", dependencies: [httpTypes], swiftSettings: swift),
 
-        // Rooms: none imports another.
+        // Engines: none imports another.
         .target(name: "WaybillMultipart", dependencies: ["WaybillCore", "CWaybillFiles"], swiftSettings: swift),
         .target(name: "WaybillJPEG", dependencies: ["WaybillCore", "CWaybillJPEG"], swiftSettings: swift + kernels),
         .target(
             name: "WaybillCurl", dependencies: ["WaybillCore", "CWaybillCurl", httpTypes, logging],
             swiftSettings: swift),
 
-        // House.
+        // Sessions.
         .target(
             name: "Waybill",
             dependencies: ["WaybillCore", "WaybillMultipart", "WaybillJPEG", "WaybillCurl", httpTypes, logging],
             swiftSettings: swift),
 
-        // Annexes.
+        // Optional products.
         .target(
             name: "WaybillStores",
             dependencies: [
@@ -104,16 +104,17 @@ let package = Package(
             dependencies: ["WaybillCore", "WaybillMultipart", "Waybill", grdb, sqlite, httpTypes, logging],
             swiftSettings: swift),
 
-        // Side.
+        // Adapters and test support.
         .target(name: "WaybillFoundation", dependencies: ["Waybill", "WaybillCore"], swiftSettings: swift),
         .target(
             name: "WaybillTesting", dependencies: ["WaybillCore", "WaybillMultipart", httpTypes], swiftSettings: swift),
 
-        // Door.
+        // The command.
         .executableTarget(
             name: "WaybillCLI",
             dependencies: [
-                "Waybill", "WaybillCurl", "WaybillStores", "WaybillOutbox", argumentParser, logging, httpTypes,
+                "WaybillCore", "Waybill", "WaybillCurl", "WaybillStores", "WaybillOutbox", argumentParser, logging,
+                httpTypes,
             ],
             swiftSettings: swift),
 

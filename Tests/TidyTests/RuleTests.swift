@@ -75,7 +75,7 @@ struct RuleTests {
 
     @Test func `dependencies are parsed from a manifest`() {
         #expect(
-            ManifestRule.arrows(in: manifest) == ["CThing": [], "Thing": ["CThing", "Logging", "Crypto", "Clibpq"]])
+            ManifestRule.targets(in: manifest) == ["CThing": [], "Thing": ["CThing", "Logging", "Crypto", "Clibpq"]])
     }
 
     @Test func `unplanned and missing dependencies are reported`() {
@@ -87,12 +87,12 @@ struct RuleTests {
         #expect(found.contains("the plan has a target WaybillCore, the manifest has not"))
         #expect(
             messages(ManifestRule.findings(inManifest: manifest)).contains(
-                "target Thing is not in the plan (House.swift)"))
+                "target Thing is not in the plan (PackageLayers.swift)"))
     }
 
     @Test func `an architecture table that differs from the plan is reported`() {
         func rows(_ change: (String, String)?) -> String {
-            House.arrows.map { target, imports in
+            PackageLayers.allowedImports.map { target, imports in
                 let list =
                     change?.0 == target ? change!.1 : imports.isEmpty ? "nothing" : imports.joined(separator: ", ")
                 return "| `\(target)` | \(list) | something |"
@@ -236,9 +236,9 @@ struct RuleTests {
     // MARK: Layout and links
 
     @Test func `a target without tests is reported, and a planned target without sources`() {
-        var paths = Set(House.arrows.keys.map { "Sources/\($0)/A.swift" })
-        for target in House.arrows.keys {
-            paths.insert("Tests/\(House.testDirectories[target] ?? target + "Tests")/ATests.swift")
+        var paths = Set(PackageLayers.allowedImports.keys.map { "Sources/\($0)/A.swift" })
+        for target in PackageLayers.allowedImports.keys {
+            paths.insert("Tests/\(PackageLayers.testDirectories[target] ?? target + "Tests")/ATests.swift")
         }
         #expect(LayoutRule.findings(paths: paths).isEmpty)
         #expect(

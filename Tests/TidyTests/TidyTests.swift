@@ -20,11 +20,11 @@ struct TidyTests {
     }
 
     @Test func `targets import lower layers only`() {
-        expectNone(checkout.files.flatMap(ImportRule.findings), "see House.swift for the arrows")
+        expectNone(checkout.files.flatMap(ImportRule.findings), "see PackageLayers.swift")
     }
 
     @Test func `each C module is imported only by its owner`() {
-        for (module, owner) in House.cModuleOwners {
+        for (module, owner) in PackageLayers.cModuleOwners {
             let importers = checkout.files.filter { file in
                 file.isSwift && file.target != nil
                     && ImportRule.imports(of: file.code).contains { $0.module == module }
@@ -35,12 +35,12 @@ struct TidyTests {
 
     @Test func `the manifest declares the dependencies of the plan`() throws {
         let manifest = try #require(checkout.files.first { $0.path == "Package.swift" })
-        expectNone(ManifestRule.findings(inManifest: manifest.text), "see House.swift for the plan")
+        expectNone(ManifestRule.findings(inManifest: manifest.text), "see PackageLayers.swift for the plan")
     }
 
     @Test func `the architecture page lists the dependencies of the plan`() throws {
         let page = try #require(checkout.files.first { $0.path == "Docs/Architecture.md" })
-        expectNone(PlanTableRule.findings(in: page), "see House.swift for the plan")
+        expectNone(PlanTableRule.findings(in: page), "see PackageLayers.swift for the plan")
     }
 
     @Test func `files and functions stay below their length limits`() {
@@ -62,7 +62,7 @@ struct TidyTests {
     }
 
     @Test func `every target has tests`() {
-        expectNone(LayoutRule.findings(paths: checkout.paths), "see House.swift for exceptions")
+        expectNone(LayoutRule.findings(paths: checkout.paths), "see PackageLayers.swift for exceptions")
     }
 
     @Test func `relative links resolve`() {

@@ -10,13 +10,13 @@ final class PartSource: @unchecked Sendable {
     private let isTaken = Locked(false)
     // The properties below may be accessed only by the task that has set `isTaken`.
     private let input: any ChunkInput
-    private var machine: MultipartStateMachine
+    private var machine: ReceivedPartState
     private var number = 0
     private var isInPart = false
     private var failure: BodyError?
 
     init(parser: MultipartParser, limits: MultipartLimits, input: any ChunkInput) {
-        machine = MultipartStateMachine(parser: parser)
+        machine = ReceivedPartState(parser: parser)
         self.limits = limits
         self.input = input
     }
@@ -74,7 +74,7 @@ final class PartSource: @unchecked Sendable {
         isTaken.withLock { $0 = false }
     }
 
-    private func step(skippingData: Bool) async throws(BodyError) -> MultipartStateMachine.Step {
+    private func step(skippingData: Bool) async throws(BodyError) -> ReceivedPartState.Step {
         if let failure { throw failure }
         guard !Task.isCancelled else { throw BodyError.taskCancelled }
         do throws(BodyError) {

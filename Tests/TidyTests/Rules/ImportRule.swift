@@ -19,8 +19,8 @@ enum ImportRule {
 
     static func findings(in file: TextFile) -> [Finding] {
         guard let target = file.target, file.isSwift else { return [] }
-        guard let allowed = House.arrows[target] else {
-            return [Finding(file.path, nil, "target \(target) is not in the plan of the house (House.swift)")]
+        guard let allowed = PackageLayers.allowedImports[target] else {
+            return [Finding(file.path, nil, "target \(target) is not in the plan (PackageLayers.swift)")]
         }
         return imports(of: file.code).flatMap { found -> [Finding] in
             complaints(about: found, target: target, allowed: allowed, path: file.path)
@@ -36,11 +36,11 @@ enum ImportRule {
         if module == "Synchronization" {
             complaints.append("use Locked: the thread sanitizer can't see into Synchronization.Mutex")
         } else if module == "Foundation" || module == "FoundationNetworking" || module == "FoundationXML" {
-            if !House.mayUseFoundation(path) { complaints.append("\(module) here; FoundationEssentials will do") }
-        } else if !allowed.contains(module), !House.toolchain.contains(module) {
+            if !PackageLayers.mayUseFoundation(path) { complaints.append("\(module) here; FoundationEssentials will do") }
+        } else if !allowed.contains(module), !PackageLayers.toolchain.contains(module) {
             complaints.append("\(target) must not import \(module)")
         }
-        if let owner = House.cModuleOwners[module] {
+        if let owner = PackageLayers.cModuleOwners[module] {
             if owner != target { complaints.append("only \(owner) imports \(module)") }
             if found.access == "public" || found.access == "package" {
                 complaints.append("C types stay inside the module that imports them")

@@ -8,12 +8,12 @@ enum LayoutRule {
             })
         var findings: [Finding] = []
         for target in targets.sorted() {
-            let folder = "Tests/" + (House.testDirectories[target] ?? target + "Tests")
+            let folder = "Tests/" + (PackageLayers.testDirectories[target] ?? target + "Tests")
             if !paths.contains(where: { $0.hasPrefix(folder + "/") && $0.hasSuffix("Tests.swift") }) {
                 findings.append(Finding("Sources/\(target)", nil, "has no tests in \(folder)"))
             }
         }
-        for target in House.arrows.keys.sorted() where !targets.contains(target) {
+        for target in PackageLayers.allowedImports.keys.sorted() where !targets.contains(target) {
             findings.append(Finding("Sources/\(target)", nil, "is in the plan but has no folder"))
         }
         return findings

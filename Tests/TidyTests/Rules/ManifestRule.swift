@@ -3,7 +3,7 @@ import Foundation
 /// `Package.swift` declares exactly the dependencies of the plan.
 enum ManifestRule {
     /// Returns the dependencies of each target outside `Tests`, by module name, parsed from the text of a manifest.
-    static func arrows(in manifest: String) -> [String: Set<String>] {
+    static func targets(in manifest: String) -> [String: Set<String>] {
         let text = withoutComments(manifest)
         let products = productNames(in: text)
         var arrows: [String: Set<String>] = [:]
@@ -19,9 +19,9 @@ enum ManifestRule {
     }
 
     static func findings(inManifest manifest: String) -> [Finding] {
-        let found = arrows(in: manifest)
+        let found = targets(in: manifest)
         var findings: [Finding] = []
-        for (target, planned) in House.arrows {
+        for (target, planned) in PackageLayers.allowedImports {
             guard let drawn = found[target] else {
                 findings.append(Finding("Package.swift", nil, "the plan has a target \(target), the manifest has not"))
                 continue
@@ -33,8 +33,8 @@ enum ManifestRule {
                 findings.append(Finding("Package.swift", nil, "\(target) -> \(missing) is in the plan only"))
             }
         }
-        for target in found.keys where House.arrows[target] == nil {
-            findings.append(Finding("Package.swift", nil, "target \(target) is not in the plan (House.swift)"))
+        for target in found.keys where PackageLayers.allowedImports[target] == nil {
+            findings.append(Finding("Package.swift", nil, "target \(target) is not in the plan (PackageLayers.swift)"))
         }
         return findings.sorted { $0.message < $1.message }
     }

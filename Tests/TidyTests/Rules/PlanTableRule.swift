@@ -8,7 +8,7 @@ enum PlanTableRule {
             let names = row.2.split(separator: ",").map { $0.drop { $0 == " " } }.map(String.init)
             let imports = Set(names).subtracting(["nothing"])
             told[String(row.1)] = imports
-            if let planned = House.arrows[String(row.1)] {
+            if let planned = PackageLayers.allowedImports[String(row.1)] {
                 if planned != imports {
                     let list = planned.sorted().joined(separator: ", ")
                     findings.append(Finding(page.path, index + 1, "\(row.1) imports \(list) in the plan"))
@@ -17,7 +17,7 @@ enum PlanTableRule {
                 findings.append(Finding(page.path, index + 1, "\(row.1) is not in the plan"))
             }
         }
-        for target in House.arrows.keys.sorted() where told[target] == nil {
+        for target in PackageLayers.allowedImports.keys.sorted() where told[target] == nil {
             findings.append(Finding(page.path, nil, "says nothing of \(target)"))
         }
         return findings

@@ -148,7 +148,7 @@ extension StoreError {
         if let endpoint = reply.endpoint, !endpoint.isEmpty {
             message += "; the bucket's endpoint is \(Self.shown(endpoint))"
         }
-        if let foreignResponseHint = reply.foreignResponseHint { message += ": \(strangeness)" }
+        if let foreignResponseHint = reply.foreignResponseHint { message += ": \(foreignResponseHint)" }
         let isGone = reply.code == "NoSuchUpload"
         self.init(isGone ? .uploadGone : .rejected, message, outcome: outcome, cause: cause)
         status = response.status.code

@@ -2,9 +2,9 @@
 /// against them.
 ///
 /// A new dependency between targets is a decision: change it here, in the manifest and in the document in one commit.
-enum House {
+enum PackageLayers {
     /// The modules that each target of `Sources` may import in addition to those of the toolchain.
-    static let arrows: [String: Set<String>] = [
+    static let allowedImports: [String: Set<String>] = [
         "CWaybillFiles": [],
         "CWaybillJPEG": [],
         "CWaybillCurl": [],
@@ -24,7 +24,8 @@ enum House {
         "WaybillFoundation": ["Waybill", "WaybillCore"],
         "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
         "WaybillCLI": [
-            "Waybill", "WaybillCurl", "WaybillStores", "WaybillOutbox", "ArgumentParser", "Logging", "HTTPTypes",
+            "WaybillCore", "Waybill", "WaybillCurl", "WaybillStores", "WaybillOutbox", "ArgumentParser", "Logging",
+            "HTTPTypes",
         ],
     ]
 

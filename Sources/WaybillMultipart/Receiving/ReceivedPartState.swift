@@ -1,7 +1,7 @@
 /// Combines the parser with its input and its output that was not requested yet, and returns one step at a time.
 ///
 /// Performs no I/O: the caller requests steps and supplies input when a step asks for it.
-struct MultipartStateMachine {
+struct ReceivedPartState {
     enum Step {
         case head(MultipartPartHead)
         case data([UInt8])
