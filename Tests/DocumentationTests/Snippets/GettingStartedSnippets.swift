@@ -14,9 +14,6 @@ private func form(token: String, signature: [UInt8], url: String) async throws {
     let response = try await UploadSession.shared.upload(form, to: url)
     print(response.status.code, response.text)
     // end
-    // snippet: image
-    form.append(.image("FILE", path: "front.jpg", fileName: "IDFrontImage.jpg", .maxBytes(.kibibytes(100))))
-    // end
 }
 
 private func answer(_ response: UploadResponse) throws {
@@ -29,21 +26,6 @@ private func answer(_ response: UploadResponse) throws {
     let receipt = try response.decode(Receipt.self)
     guard receipt.RETCODE == "000000" else { return report(receipt.RETMSG) }
     // end
-}
-
-private func progress(session: UploadSession, form: MultipartForm, url: String, bar: any Bar) async throws {
-    // snippet: progress
-    let task = session.start(form, to: url)
-    for await progress in task.progress {
-        switch progress.phase {
-        case .sending: bar.show(progress.fraction ?? 0, rate: progress.bytesPerSecond)
-        case .awaitingResponse: bar.showWaiting()  // everything is acknowledged; no answer yet
-        default: break
-        }
-    }
-    let response = try await task.response
-    // end
-    report(response.text)
 }
 
 private func callbacks(session: UploadSession, form: MultipartForm, url: String, bar: any Bar) {
@@ -72,16 +54,6 @@ private func stream(
 ) async throws {
     // snippet: stream
     let response = try await session.upload(.stream(chunks, length: byteCount, replay: .fromCopy), to: url)
-    // end
-    report(response.text)
-}
-
-private func signIn(session: UploadSession, form: MultipartForm, password: String, url: String) async throws {
-    // snippet: sign in
-    var options = UploadOptions()
-    options.authentication = .digest(user: "clerk", password: .secret(password))  // or .basic, .bearer, .refreshing
-    options.idempotency = .honoured(window: .seconds(23 * 3_600))  // the server keeps keys for a day
-    let response = try await session.upload(form, to: url, options: options)
     // end
     report(response.text)
 }
@@ -135,7 +107,6 @@ private func read(contentType: String, requestBody: AsyncStream<[UInt8]>) async 
 
 private protocol Bar: Sendable {
     func show(_ fraction: Double, rate: Double)
-    func showWaiting()
 }
 
 private func report(_ text: String) {}

@@ -19,19 +19,6 @@ private func watched(_ session: UploadSession, _ form: MultipartForm, _ url: Str
     // end
 }
 
-private func otherwise(
-    _ session: UploadSession, _ form: MultipartForm, _ paths: [String], _ url: String, _ bar: Bar
-) async {
-    // snippet: progress in other shapes
-    session.start(form, to: url).onProgress { progress in bar.show(progress.fraction ?? 0, "\(progress.phase)") }
-
-    let batch = session.startBatch(of: paths) { path in
-        UploadRequest(.post, url, content: .form([.file("FILE", path: path)]))
-    }
-    for await progress in batch.progress { bar.show(progress.fraction ?? 0, "\(progress.ended) ended") }
-    // end
-}
-
 private func waiting(_ progress: UploadProgress) {
     // snippet: a retry that is waited for
     if let retry = progress.retry {
@@ -65,14 +52,6 @@ private func unknown(
         if try await !isStored(businessNumber) { queueForLater(form) }  // look before you send again
     }
     // end
-}
-
-private func joined(_ session: UploadSession, _ form: MultipartForm, _ url: String, _ options: inout UploadOptions) {
-    // snippet: double tap
-    options.deduplicationKey = "card 20260117-0042 front"
-    let task = session.start(form, to: url, options: options)
-    // end
-    _ = task
 }
 
 private func isStored(_ number: String) async throws -> Bool { false }
