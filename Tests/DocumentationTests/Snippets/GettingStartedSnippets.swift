@@ -87,24 +87,6 @@ private func many(session: UploadSession, cards: [String], url: String) async th
     // end
 }
 
-private func read(contentType: String, requestBody: AsyncStream<[UInt8]>) async throws {
-    // snippet: read a form
-    struct FileNames: MultipartHandler {
-        var names: [String] = []
-        var byteCount = 0
-        mutating func partBegan(_ head: MultipartPartHead) throws { names.append(head.fileName ?? head.name) }
-        mutating func partData(_ bytes: Span<UInt8>) throws { byteCount += bytes.count }
-        mutating func partEnded() throws {}
-    }
-
-    var parser = try MultipartParser(contentType: contentType)
-    var files = FileNames()
-    for try await chunk in requestBody { try parser.feed(chunk.span, to: &files) }
-    try parser.finish()
-    // end
-    report("\(files.names): \(files.byteCount)")
-}
-
 private protocol Bar: Sendable {
     func show(_ fraction: Double, rate: Double)
 }

@@ -63,7 +63,6 @@ private let form: MultipartForm = [
         #expect(response.status == .created)
     }
 
-    // snippet: test a slow peer
     @Test func `the bar moves with a slow peer`() async throws {
         let clock = ManualClock()
         let transport = ScriptedTransport([
@@ -78,7 +77,6 @@ private let form: MultipartForm = [
         clock.advance(by: .seconds(60))
         _ = try await task.response
     }
-    // end
 
     // snippet: test a cancel
     @Test func `a cancel half way leaves nothing whole behind`() async throws {
