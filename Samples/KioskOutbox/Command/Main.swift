@@ -6,7 +6,8 @@ import ServiceLifecycle
 import Waybill
 import WaybillOutbox
 
-/// Shows what an outbox is good for: `KioskOutbox` plays the kiosk and the backend, and starts itself as the worker.
+/// Delivers forms with an outbox in spite of crashes. `KioskOutbox` is the kiosk and the backend, and starts itself as
+/// the worker.
 @main
 struct Command {
     static func main() async {
@@ -27,20 +28,20 @@ struct Command {
         do {
             if let worker { try await deliver(from: worker) } else { try await demo.run() }
         } catch {
-            print("\nIt did not work: \(error)")
+            print("\nKioskOutbox failed: \(error)")
             exit(1)
         }
     }
 
-    /// What the worker's process does, until it gets a SIGTERM.
+    /// Delivers as the worker process until SIGTERM.
     private static func deliver(from path: String) async throws {
         WorkerProcess.endWithParent()
         let token = ProcessInfo.processInfo.environment["KIOSK_TOKEN"] ?? ""
-        let courier = Courier(token: .secret(token), rateLimit: .kibibytes(100)) { result in
-            say("      worker: #\(result.item.id), attempt \(result.item.attempts): \(result.words)")
+        let worker = DeliveryWorker(token: .secret(token), rateLimit: .kibibytes(100)) { result in
+            printLine("      worker: #\(result.item.id), attempt \(result.item.attempts): \(result.summary)")
         }
-        let outbox = try await courier.open(path)
-        let session = courier.makeSession()
+        let outbox = try await worker.open(path)
+        let session = worker.makeSession()
         var logger = Logger(label: "worker")
         logger.logLevel = .error
         let group = ServiceGroup(
@@ -51,8 +52,8 @@ struct Command {
     }
 }
 
-/// Prints a line at once: a process that is killed prints nothing later.
-func say(_ line: String) {
+/// Prints a line and flushes: a process that is killed loses its buffer.
+func printLine(_ line: String) {
     print(line)
     fflush(nil)
 }

@@ -1,23 +1,24 @@
 import Foundation
 import Glibc
 
-/// A worker in a process of its own.
+/// A worker in its own process.
 struct WorkerProcess {
     private let process = Process()
-    /// The worker's standard input. It closes when this process ends, however it ends, and so does the worker then.
-    private let leash = Pipe()
+    /// The standard input of the worker. The kernel closes it when this process ends, even by a signal; the worker then
+    /// exits.
+    private let input = Pipe()
 
-    /// Starts this very program as a worker.
+    /// Starts this program as a worker.
     init(outbox: String, token: String) throws {
         process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments = ["--work", outbox]
-        // In the environment, where no other user sees it: arguments are for everybody.
+        // In the environment: all users can read the arguments of a process.
         process.environment = ProcessInfo.processInfo.environment.merging(["KIOSK_TOKEN": token]) { $1 }
-        process.standardInput = leash
+        process.standardInput = input
         try process.run()
     }
 
-    /// In the worker: ends it on the spot when nobody is there any more who started it. The queue bears that.
+    /// Exits immediately when the parent process has ended. To be called in the worker; the queue tolerates a crash.
     static func endWithParent() {
         Thread.detachNewThread {
             _ = try? FileHandle.standardInput.readToEnd()
@@ -25,18 +26,18 @@ struct WorkerProcess {
         }
     }
 
-    /// The number of the process.
+    /// The process identifier.
     var number: Int32 { process.processIdentifier }
 
-    /// Ends it in the middle of whatever it does. It can't see that coming.
+    /// Sends SIGKILL, which the worker cannot catch, and waits for its end.
     func kill() {
         Glibc.kill(number, SIGKILL)
         process.waitUntilExit()
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Sends SIGTERM and waits until the worker exits.
     ///
-    /// - Returns: Its status, or `nil` if a signal ended it.
+    /// - Returns: The exit status, or `nil` if a signal ended the process.
     func terminate() -> Int32? {
         Glibc.kill(number, SIGTERM)
         process.waitUntilExit()

@@ -1,18 +1,18 @@
 public import Waybill
 public import WaybillOutbox
 
-/// The side of the counter: it hands cards over, and learns how they ended.
+/// The program at the counter: it enqueues photos of cards.
 public struct Kiosk: Sendable {
     /// One side of a card.
-    public struct Photograph: Sendable, Hashable {
-        /// The number of the customer's business.
+    public struct Photo: Sendable, Hashable {
+        /// The business number of the customer.
         public var business: String
         /// `front` or `back`.
         public var side: String
-        /// The picture, as the camera left it.
+        /// The path of the original photo.
         public var path: String
 
-        /// Describes a side.
+        /// Creates the description of a side.
         public init(business: String, side: String, path: String) {
             self.business = business
             self.side = side
@@ -20,32 +20,32 @@ public struct Kiosk: Sendable {
         }
     }
 
-    /// What pictures may weigh.
+    /// The largest size of a compressed photo.
     public static let limit = ByteCount.kilobytes(100)
-    /// The batch that this counter's cards belong to.
+    /// The batch of the cards of this counter.
     public static let batch = "counter 7"
 
     private let outbox: Outbox
     private let url: String
 
-    /// A counter that hands over to an outbox.
+    /// Creates a kiosk that enqueues to an outbox.
     public init(outbox: Outbox, url: String) {
         self.outbox = outbox
         self.url = url
     }
 
-    /// Hands a photograph over. When this returns, it is on the disk: the customer may go, and the camera may be wiped.
-    public func handOver(_ photograph: Photograph) async throws(OutboxError) -> OutboxReceipt {
+    /// Enqueues a photo. It is durable on return: the original may be deleted.
+    public func enqueue(_ photo: Photo) async throws(OutboxError) -> OutboxReceipt {
         let form: MultipartForm = [
             .credential("TOKEN", named: "backend"),
-            .text("BUSINESSNO", photograph.business),
-            .text("DOCTYPE", "ID-\(photograph.side.uppercased())"),
-            .image("FILE", path: photograph.path, fileName: "ID-\(photograph.side).jpg", .maxBytes(Self.limit)),
+            .text("BUSINESSNO", photo.business),
+            .text("DOCTYPE", "ID-\(photo.side.uppercased())"),
+            .image("FILE", path: photo.path, fileName: "ID-\(photo.side).jpg", .maxBytes(Self.limit)),
         ]
         var options = EnqueueOptions()
         options.batch = Self.batch
-        // The button may be pressed twice, and the program may have ended between the two.
-        options.deduplicationKey = "\(photograph.business) \(photograph.side)"
+        // A second press of the button adds no item, even after a restart of the program.
+        options.deduplicationKey = "\(photo.business) \(photo.side)"
         return try await outbox.enqueue(
             form, to: url, idempotency: .honoured(window: .seconds(86_400)), options: options)
     }

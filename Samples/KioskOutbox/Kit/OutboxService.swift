@@ -2,7 +2,7 @@ public import ServiceLifecycle
 public import Waybill
 public import WaybillOutbox
 
-/// An outbox in the shape that swift-service-lifecycle runs: beside your server, with its signals.
+/// An adapter that runs an outbox in a `ServiceGroup` of swift-service-lifecycle, beside your server.
 ///
 /// ```swift
 /// let group = ServiceGroup(
@@ -10,35 +10,36 @@ public import WaybillOutbox
 /// try await group.run()
 /// ```
 ///
-/// At a graceful shutdown nothing new is begun, and what is being sent has some seconds to come to its end. What has not by then
-/// stays in the queue, and is found out about at the next start before anything is sent again. The outbox is closed then, so
-/// that the next program has it without waiting.
+/// A graceful shutdown starts no new uploads and gives running ones a grace period. Uploads that exceed it are
+/// interrupted and stay queued; the next start determines their outcome before it sends them again. The outbox is then
+/// closed, so that the next process can open it without waiting.
 public struct OutboxService: Service {
     private let outbox: Outbox
     private let session: UploadSession
-    private let patience: Duration
+    private let gracePeriod: Duration
 
-    /// Wraps an outbox and what it sends with.
+    /// Creates a service that delivers from an outbox.
     ///
     /// - Parameters:
-    ///   - outbox: What to deliver from.
-    ///   - session: What to send with.
-    ///   - patience: How long a graceful shutdown waits for what is being sent. Less than the service manager waits.
-    public init(_ outbox: Outbox, session: UploadSession = .shared, patience: Duration = .seconds(20)) {
+    ///   - outbox: The outbox.
+    ///   - session: The session that sends.
+    ///   - gracePeriod: The time a graceful shutdown waits for running uploads. It must be less than the
+    ///     timeout of the service manager.
+    public init(_ outbox: Outbox, session: UploadSession = .shared, gracePeriod: Duration = .seconds(20)) {
         self.outbox = outbox
-        self.patience = patience
+        self.gracePeriod = gracePeriod
         self.session = session
     }
 
-    /// Delivers until the service group wants to end.
+    /// Delivers until the service group shuts down.
     ///
-    /// - Throws: `OutboxError`, for one when another process delivers from this outbox: the group ends with it.
+    /// - Throws: `OutboxError`, for example if another process delivers from this outbox. It ends the group.
     public func run() async throws {
-        let (outbox, session, patience) = (outbox, session, patience)
+        let (outbox, session, gracePeriod) = (outbox, session, gracePeriod)
         try await withGracefulShutdownHandler {
             try await outbox.run(session: session)
         } onGracefulShutdown: {
-            outbox.drain(atMost: patience)
+            outbox.drain(atMost: gracePeriod)
         }
         await outbox.close()
     }

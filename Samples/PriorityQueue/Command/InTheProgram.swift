@@ -1,19 +1,19 @@
 import LittleBackend
 import Waybill
 
-/// Priorities and doubles among the uploads of one session: what operation queues were used for.
+/// Priorities and duplicates among the uploads of one session.
 struct InTheProgram {
-    /// Told what happens.
+    /// Called with each line of output.
     var report: @Sendable (String) -> Void
 
-    /// What came of it.
+    /// The result of the run.
     struct Outcome {
-        /// The names, in the order in which the backend booked them.
+        /// The names, in the order in which the backend stored them.
         var order: [String]
-        /// Whether the upload that was asked for twice was one transfer.
+        /// Whether two requests with one key shared a transfer.
         var isJoined: Bool
-        /// The answers to both who asked for it.
-        var answers: [String]
+        /// The responses to both requests.
+        var responses: [String]
     }
 
     @discardableResult
@@ -23,8 +23,8 @@ struct InTheProgram {
         configuration.slots = 1
         let session = UploadSession(configuration: configuration)
 
-        // The slot is taken until everything is in line.
-        await backend.holdAnswer(toBooking: 1)
+        // The first upload occupies the slot until all others are queued.
+        await backend.delayResponse(toEffect: 1)
         let first = start("first", .normal, session, backend.url)
         _ = await backend.wait { $0.effects.count == 1 }
 
@@ -33,25 +33,25 @@ struct InTheProgram {
         let again = start("letter", .normal, session, backend.url)
         let alarm = start("alarm", .veryHigh, session, backend.url)
         self.report("asked for: report (very low), letter, letter, alarm (very high)")
-        // It turned out that somebody waits for it.
+        // A priority can be changed while the upload waits.
         report.priority = .high
         self.report("           and then the report is raised to high")
-        for task in [report, letter, alarm] { await Self.inLine(task) }
+        for task in [report, letter, alarm] { await Self.waitUntilQueued(task) }
 
         await backend.descriptorClosed()
-        var answers: [String] = []
-        for task in [letter, again] { answers.append(try await task.response.text) }
+        var responses: [String] = []
+        for task in [letter, again] { responses.append(try await task.response.text) }
         for task in [first, report, alarm] { _ = try await task.response }
-        let order = Note.order(await backend.books)
+        let order = Note.order(await backend.snapshot)
         self.report("arrived:   \(order.joined(separator: ", "))")
         self.report("the letter was \(again.isJoined ? "one transfer" : "two transfers") for both who asked")
         await session.close()
         await backend.stop()
-        return Outcome(order: order, isJoined: again.isJoined, answers: answers)
+        return Outcome(order: order, isJoined: again.isJoined, responses: responses)
     }
 
-    /// Waits until an upload is prepared and stands in line for a slot.
-    private static func inLine(_ task: UploadTask) async {
+    /// Waits until an upload is prepared and waits for a slot.
+    private static func waitUntilQueued(_ task: UploadTask) async {
         for await progress in task.progress where progress.phase == .queued { return }
     }
 
@@ -60,7 +60,7 @@ struct InTheProgram {
     ) -> UploadTask {
         var options = UploadOptions()
         options.priority = priority
-        // Two with one key are one transfer, for as long as it is under way.
+        // A running transfer with the same key is joined.
         options.deduplicationKey = name
         let form: MultipartForm = [.text("TOKEN", .secret(Note.token)), .text("BUSINESSNO", name)]
         return session.start(form, to: url, options: options)

@@ -2,26 +2,26 @@ import LittleBackend
 import Waybill
 import WaybillOutbox
 
-/// Priorities and doubles in an outbox: they hold from program to program, and from day to day.
+/// Priorities and duplicates in an outbox. Both apply across processes and restarts.
 struct OnTheDisk {
-    let folder: String
-    /// Told what happens.
+    let directory: String
+    /// Called with each line of output.
     var report: @Sendable (String) -> Void
 
-    /// What came of it.
+    /// The result of the run.
     struct Outcome {
-        /// The names, in the order in which the backend booked them.
+        /// The names, in the order in which the backend stored them.
         var order: [String]
         /// Whether the second letter was added.
         var isLetterNew: Bool
-        /// How each item ended, by its name.
+        /// The final state of each item, by name.
         var states: [String: OutboxState]
     }
 
     @discardableResult
     func run() async throws -> Outcome {
         let backend = try await LittleBackend(token: Note.token)
-        let outbox = try await Outbox(at: folder)
+        let outbox = try await Outbox(at: directory)
         var names: [OutboxID: String] = [:]
         func add(
             _ name: String, priority: UploadPriority = .normal, key: String? = nil,
@@ -30,7 +30,7 @@ struct OnTheDisk {
             async throws
             -> OutboxReceipt
         {
-            let receipt = try await handOver(
+            let receipt = try await enqueue(
                 name, priority: priority, key: key, duplicates, to: outbox, url: backend.url)
             names[receipt.id] = names[receipt.id] ?? name
             return receipt
@@ -50,19 +50,19 @@ struct OnTheDisk {
         await outbox.close()
 
         let states = try await deliver()
-        let order = Note.order(await backend.books)
+        let order = Note.order(await backend.snapshot)
         report("arrived: \(order.joined(separator: ", "))")
         await backend.stop()
         let named = states.map { (names[$0.key] ?? "", $0.value) }
         return Outcome(order: order, isLetterNew: again.isNew, states: Dictionary(named) { $1 })
     }
 
-    /// What another program does, later.
+    /// Delivers as another process does later.
     private func deliver() async throws -> [OutboxID: OutboxState] {
         var configuration = Outbox.Configuration()
         configuration.slots = 1
         configuration.credentials = CredentialTable { $0 == "backend" ? .secret(Note.token) : nil }
-        let outbox = try await Outbox(at: folder, configuration: configuration)
+        let outbox = try await Outbox(at: directory, configuration: configuration)
         try await outbox.runUntilIdle()
         var states: [OutboxID: OutboxState] = [:]
         for try await item in outbox.items() { states[item.id] = item.state }
@@ -70,7 +70,7 @@ struct OnTheDisk {
         return states
     }
 
-    private func handOver(
+    private func enqueue(
         _ name: String, priority: UploadPriority, key: String?, _ duplicates: DuplicatePolicy, to outbox: Outbox,
         url: String
     ) async throws -> OutboxReceipt {

@@ -2,7 +2,7 @@ import LittleBackend
 import Testing
 import Waybill
 
-/// The backend keeps the rules by which "once" is possible. A judge that forgets one would find everybody innocent.
+/// Tests of the test backend: the other tests rely on its handling of idempotency keys.
 @Suite(.timeLimit(.minutes(1))) struct LittleBackendTests {
     private let form: MultipartForm = [.text("TOKEN", "t"), .text("BUSINESSNO", "1")]
 
@@ -15,24 +15,24 @@ import Waybill
             headers: [try #require(HTTPField.Name("Idempotency-Key")): key], options: options)
     }
 
-    @Test func `the same key gets the same answer and has no second effect`() async throws {
+    @Test func `the same key and body get the same response without a second effect`() async throws {
         let backend = try await LittleBackend(token: "t")
         let first = try await post(form, backend, key: "\"a\"")
         let second = try await post(form, backend, key: "\"a\"")
         let other = try await post(form, backend, key: "\"b\"")
         #expect(first.text == second.text && first.text != other.text)
-        let books = await backend.books
-        #expect(books.effects.map(\.number) == [1, 2])
-        #expect(books.replays == 1 && books.requests == 3 && books.whole == 3)
+        let snapshot = await backend.snapshot
+        #expect(snapshot.effects.map(\.number) == [1, 2])
+        #expect(snapshot.replays == 1 && snapshot.requests == 3 && snapshot.complete == 3)
         await backend.stop()
     }
 
-    @Test func `the same key with another body is refused`() async throws {
+    @Test func `a key with a different body is rejected`() async throws {
         let backend = try await LittleBackend(token: "t")
         _ = try await post(form, backend, key: "\"a\"")
         let other = try await post([.text("TOKEN", "t"), .text("BUSINESSNO", "2")], backend, key: "\"a\"")
         #expect(other.status.code == 422)
-        #expect(await backend.books.effects.count == 1)
+        #expect(await backend.snapshot.effects.count == 1)
         await backend.stop()
     }
 
@@ -40,7 +40,7 @@ import Waybill
         let backend = try await LittleBackend(token: "another")
         #expect(try await post(form, backend, key: "\"a\"").text.contains("100001"))
         #expect(try await post(form, backend, key: "\"\"").status.code == 400)
-        #expect(await backend.books.effects.isEmpty)
+        #expect(await backend.snapshot.effects.isEmpty)
         await backend.stop()
     }
 }

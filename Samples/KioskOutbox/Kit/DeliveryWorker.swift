@@ -1,16 +1,16 @@
 public import Waybill
 public import WaybillOutbox
 
-/// The side of the wire: what a worker needs to know to deliver what a kiosk has handed over.
-public struct Courier: Sendable {
-    /// The token of the backend; the queue holds only its name.
+/// The configuration of a worker that delivers what a kiosk has enqueued.
+public struct DeliveryWorker: Sendable {
+    /// The token of the backend. The queue contains only its name.
     public var token: Secret
-    /// How fast a card may go out.
+    /// The limit in bytes per second; `nil` for no limit.
     public var rateLimit: ByteCount?
-    /// Told of each end, after it was written down.
+    /// Called with each result, after it was recorded.
     public var onResult: @Sendable (OutboxResult) async throws -> Void
 
-    /// Describes a worker.
+    /// Creates the configuration of a worker.
     public init(
         token: Secret, rateLimit: ByteCount? = nil, onResult: @escaping @Sendable (OutboxResult) async throws -> Void
     ) {
@@ -19,18 +19,18 @@ public struct Courier: Sendable {
         self.onResult = onResult
     }
 
-    /// Opens an outbox to deliver from it.
+    /// Opens an outbox for delivery.
     public func open(_ path: String) async throws(OutboxError) -> Outbox {
         var configuration = Outbox.Configuration()
         let token = token
         configuration.credentials = CredentialTable { name in name == "backend" ? token : nil }
         configuration.onResult = onResult
-        // One after the other, as a person can follow.
+        // One upload at a time, so that the output is easy to follow.
         configuration.slots = 1
         return try await Outbox(at: path, configuration: configuration)
     }
 
-    /// What it sends with: an answer counts when its envelope says so.
+    /// Returns the session for uploads. An upload succeeds if the envelope of the response has a success code.
     public func makeSession() -> UploadSession {
         var configuration = UploadSession.Configuration()
         configuration.options.transfer.rateLimit = rateLimit
