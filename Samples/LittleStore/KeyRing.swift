@@ -1,41 +1,41 @@
 import Crypto
 import Foundation
 
-/// Who may come into a store, and with what: the account's own keys, and temporary ones that were made from them.
+/// The valid keys of a store: permanent keys of an account, and temporary ones.
 public actor KeyRing {
-    /// A pair of keys; temporary ones have a token and an end.
+    /// An access key. A temporary one has a token and an expiration.
     public struct Keys: Sendable {
-        /// Names the pair.
+        /// The access key ID.
         public let id: String
-        /// Signs.
+        /// The access key secret.
         public let secret: String
-        /// What temporary keys are shown with.
+        /// The security token of a temporary key.
         public let token: String?
-        /// When temporary keys end.
-        public let end: Date?
+        /// The expiration of a temporary key.
+        public let expiration: Date?
     }
 
-    /// The region that signatures have to name.
+    /// The region in the scope of signatures.
     public nonisolated let region = "cn-hangzhou"
-    private var rings: [String: Keys] = [:]
+    private var keysByID: [String: Keys] = [:]
 
-    /// A ring with nobody on it.
+    /// Creates an empty key ring.
     public init() {}
 
-    /// Keys that last, as a server has them.
-    public func account() -> Keys { add(id: "LTAI", token: nil, end: nil) }
+    /// Adds and returns permanent keys, for a server.
+    public func account() -> Keys { add(id: "LTAI", token: nil, expiration: nil) }
 
-    /// Keys that end, as a server gives them to an app: what AssumeRole of STS does.
+    /// Adds and returns temporary keys, as AssumeRole of STS does.
     public func temporaryKeys(lasting seconds: TimeInterval) -> Keys {
-        add(id: "STS.", token: Self.random(64), end: Date(timeIntervalSinceNow: seconds))
+        add(id: "STS.", token: Self.random(64), expiration: Date(timeIntervalSinceNow: seconds))
     }
 
-    /// The pair of that name.
-    func keys(_ id: String) -> Keys? { rings[id] }
+    /// Returns the keys with an ID.
+    func keys(_ id: String) -> Keys? { keysByID[id] }
 
-    private func add(id: String, token: String?, end: Date?) -> Keys {
-        let keys = Keys(id: id + Self.random(16), secret: Self.random(32), token: token, end: end)
-        rings[keys.id] = keys
+    private func add(id: String, token: String?, expiration: Date?) -> Keys {
+        let keys = Keys(id: id + Self.random(16), secret: Self.random(32), token: token, expiration: expiration)
+        keysByID[keys.id] = keys
         return keys
     }
 
@@ -45,7 +45,7 @@ public actor KeyRing {
     }
 }
 
-/// The key chain of signatures of version 4.
+/// Signatures of version 4.
 enum SignatureV4 {
     static func signature(_ text: String, secret: String, scope: String) -> String {
         var key = Array("aliyun_v4\(secret)".utf8)
@@ -59,7 +59,7 @@ enum SignatureV4 {
         bytes.map { String(format: "%02x", $0) }.joined()
     }
 
-    /// `20261121T105203Z`
+    /// Parses a date such as `20261121T105203Z`.
     static func date(_ text: String) -> Date? {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")

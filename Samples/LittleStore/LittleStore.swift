@@ -3,39 +3,39 @@ import FlyingFox
 import FlyingSocks
 import Foundation
 
-/// An object store on 127.0.0.1 that speaks as much of OSS as the samples need: PutObject and PostObject, signed by version 4,
-/// the bucket in the path.
+/// An object store on 127.0.0.1 with the part of OSS that the samples need: PutObject and PostObject, with signatures
+/// of version 4 and the bucket in the path.
 ///
-/// It checks signatures, tokens, times and policies, so that a sample that runs is a sample that is right.
+/// It verifies signatures, tokens, times and policies.
 public final class LittleStore: Sendable {
-    /// An object as it came.
+    /// A stored object.
     public struct Object: Sendable, Equatable {
-        /// Its bytes.
+        /// The content.
         public let bytes: [UInt8]
-        /// Its content type.
+        /// The content type.
         public let contentType: String
     }
 
-    /// The service: `http://127.0.0.1:1234`.
+    /// The endpoint: `http://127.0.0.1:1234`.
     public let endpoint: String
     private let keys: KeyRing
-    private let objects: Shelf
+    private let objects: ObjectTable
     private let server: HTTPServer
     private let running: Task<Void, any Error>
 
-    /// Starts it on a free port.
+    /// Starts the server on a free port.
     ///
-    /// - Parameter keys: Who may come in. The server that hands out keys has the same ring.
-    /// - Throws: When nothing can listen.
+    /// - Parameter keys: The valid keys. A server that issues keys has the same key ring.
+    /// - Throws: An error if the server cannot listen.
     public init(keys: KeyRing) async throws {
         let server = HTTPServer(
             config: HTTPServer.Configuration(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled))
-        let shelf = Shelf()
-        await server.appendRoute("PUT /*") { await Self.answer($0) { try await Self.put($0, keys, shelf) } }
-        await server.appendRoute("POST /*") { await Self.answer($0) { try await Self.post($0, keys, shelf) } }
+        let objects = ObjectTable()
+        await server.appendRoute("PUT /*") { await Self.respond($0) { try await Self.put($0, keys, objects) } }
+        await server.appendRoute("POST /*") { await Self.respond($0) { try await Self.post($0, keys, objects) } }
         self.keys = keys
         self.server = server
-        objects = shelf
+        self.objects = objects
         running = Task { try await server.run() }
         try await server.waitUntilListening(timeout: 5)
         guard case .ip4(_, let port) = await server.listeningAddress else { throw CancellationError() }
@@ -48,33 +48,37 @@ public final class LittleStore: Sendable {
         running.cancel()
     }
 
-    /// What was put there, by `bucket/key`.
+    /// The objects, by `bucket/key`.
     public var contents: [String: Object] {
         get async { await objects.contents }
     }
 
     // MARK: Requests
 
-    private static func put(_ request: HTTPRequest, _ keys: KeyRing, _ shelf: Shelf) async throws -> HTTPResponse {
+    private static func put(_ request: HTTPRequest, _ keys: KeyRing, _ objects: ObjectTable) async throws
+        -> HTTPResponse
+    {
         let name = try name(request)
         try await RequestCheck(request, resource: name).run(keys)
         let bytes = Array(try await request.bodyData)
-        await shelf.put(name, Object(bytes: bytes, contentType: request.headers[.contentType] ?? ""))
+        await objects.put(name, Object(bytes: bytes, contentType: request.headers[.contentType] ?? ""))
         return stored(bytes, status: .ok)
     }
 
-    private static func post(_ request: HTTPRequest, _ keys: KeyRing, _ shelf: Shelf) async throws -> HTTPResponse {
+    private static func post(_ request: HTTPRequest, _ keys: KeyRing, _ objects: ObjectTable) async throws
+        -> HTTPResponse
+    {
         let bucket = try name(request)
         let form = try PostedForm(Array(try await request.bodyData), contentType: request.headers[.contentType] ?? "")
         let key = try await form.check(keys, bucket: bucket)
-        await shelf.put("\(bucket)/\(key)", Object(bytes: form.file, contentType: form.fileType))
+        await objects.put("\(bucket)/\(key)", Object(bytes: form.file, contentType: form.fileType))
         return stored(form.file, status: form.fields["success_action_status"] == "200" ? .ok : .noContent)
     }
 
-    /// The path without its slashes at both ends, decoded: `bucket` or `bucket/key`.
+    /// Returns the decoded path without leading and trailing slashes: `bucket` or `bucket/key`.
     private static func name(_ request: HTTPRequest) throws -> String {
         guard let path = request.target.path().removingPercentEncoding, path.hasPrefix("/"), path.count > 1 else {
-            throw Refusal(.badRequest, "InvalidArgument", "The path names no bucket.")
+            throw ErrorResponse(.badRequest, "InvalidArgument", "The path has no bucket.")
         }
         return String(path.dropFirst().drop(while: { $0 == "/" })).trimmingCharacters(in: ["/"])
     }
@@ -89,29 +93,29 @@ public final class LittleStore: Sendable {
             ])
     }
 
-    private static func answer(
+    private static func respond(
         _ request: HTTPRequest, _ work: (HTTPRequest) async throws -> HTTPResponse
     ) async -> HTTPResponse {
         do {
             return try await work(request)
         } catch {
-            let refusal = error as? Refusal ?? Refusal(.badRequest, "InvalidArgument", "\(error)")
-            // What was not read of a body would be taken for the next request.
+            let response = error as? ErrorResponse ?? ErrorResponse(.badRequest, "InvalidArgument", "\(error)")
+            // An unread body would be parsed as the next request.
             _ = try? await request.bodyData
             return HTTPResponse(
-                statusCode: refusal.status, headers: [.contentType: "application/xml"], body: Data(refusal.xml.utf8))
+                statusCode: response.status, headers: [.contentType: "application/xml"], body: Data(response.xml.utf8))
         }
     }
 }
 
-/// The objects.
-private actor Shelf {
+/// The stored objects.
+private actor ObjectTable {
     private(set) var contents: [String: LittleStore.Object] = [:]
     func put(_ name: String, _ object: LittleStore.Object) { contents[name] = object }
 }
 
-/// A no of the store, in its words.
-struct Refusal: Error {
+/// An error response of the store.
+struct ErrorResponse: Error {
     let status: HTTPStatusCode
     let code: String
     let message: String
@@ -130,7 +134,7 @@ struct Refusal: Error {
     }
 }
 
-/// CRC-64/XZ, a byte at a time: slow, and short enough to be read.
+/// CRC-64/XZ, byte by byte: slow but short.
 enum Checksum {
     static func of(_ bytes: [UInt8]) -> UInt64 {
         ~bytes.reduce(~0) { checksum, byte in

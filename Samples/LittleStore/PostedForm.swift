@@ -2,7 +2,7 @@ import FlyingFox
 import Foundation
 import WaybillTesting
 
-/// A form with a policy: what an app without a secret sends.
+/// A form with a signed policy, as an app without a key posts it.
 struct PostedForm {
     private(set) var fields: [String: String] = [:]
     private(set) var file: [UInt8] = []
@@ -14,47 +14,50 @@ struct PostedForm {
             if part.name == "file" {
                 file = part.bytes
                 fileType = part.contentType ?? "application/octet-stream"
-                // What comes after the file is not looked at.
+                // Parts after the file are ignored.
                 return
             }
             fields[part.name] = String(decoding: part.bytes, as: UTF8.self)
         }
-        throw Refusal(.badRequest, "IncorrectNumberOfFilesInPOSTRequest", "The form has no file.")
+        throw ErrorResponse(.badRequest, "IncorrectNumberOfFilesInPOSTRequest", "The form has no file.")
     }
 
-    /// Checks signature and policy.
+    /// Verifies the signature and the policy.
     ///
     /// - Returns: The key of the object.
     func check(_ keys: KeyRing, bucket: String) async throws -> String {
         guard let policy = fields["policy"], let provided = fields["x-oss-signature"], let key = fields["key"],
             let credential = fields["x-oss-credential"], let slash = credential.firstIndex(of: "/")
-        else { throw Refusal(.badRequest, "InvalidArgument", "The form lacks a field of the signature, or its key.") }
+        else { throw ErrorResponse(.badRequest, "InvalidArgument", "The form lacks the key or a signature field.") }
         guard let known = await keys.keys(String(credential[..<slash])), known.token == fields["x-oss-security-token"]
-        else { throw Refusal(.forbidden, "InvalidAccessKeyId", "There are no such keys.") }
+        else { throw ErrorResponse(.forbidden, "InvalidAccessKeyId", "The access key ID does not exist.") }
         let scope = String(credential[credential.index(after: slash)...])
         guard scope == "\((fields["x-oss-date"] ?? "").prefix(8))/\(keys.region)/oss/aliyun_v4_request",
             provided == SignatureV4.signature(policy, secret: known.secret, scope: scope)
-        else { throw Refusal(.forbidden, "SignatureDoesNotMatch", "The signature does not match.") }
+        else { throw ErrorResponse(.forbidden, "SignatureDoesNotMatch", "The signature does not match.") }
         try Policy(encoded: policy).check(fields, bucket: bucket, fileSize: file.count)
         return key
     }
 }
 
-/// The policy: until when, and which fields.
+/// A policy with an expiration and conditions for fields.
 private struct Policy {
     private let conditions: [Any]
 
     init(encoded: String) throws {
-        // `\$` is a dollar to the store, and nothing to JSON.
+        // `\$` means a dollar sign to the store and is invalid JSON.
         let text = Data(base64Encoded: encoded).map { String(decoding: $0, as: UTF8.self) } ?? ""
         let json = try? JSONSerialization.jsonObject(with: Data(text.replacing("\\$", with: "$").utf8))
         guard let policy = json as? [String: Any], let end = policy["expiration"] as? String,
             let conditions = policy["conditions"] as? [Any]
-        else { throw Refusal(.badRequest, "InvalidPolicyDocument", "The policy is not JSON with its two members.") }
+        else {
+            throw ErrorResponse(
+                .badRequest, "InvalidPolicyDocument", "The policy is not a JSON object with expiration and conditions.")
+        }
         let format = ISO8601DateFormatter()
         format.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
         guard let date = format.date(from: end), date > Date() else {
-            throw Refusal(.forbidden, "AccessDenied", "Invalid according to Policy: Policy expired.")
+            throw ErrorResponse(.forbidden, "AccessDenied", "Invalid according to Policy: Policy expired.")
         }
         self.conditions = conditions
     }
@@ -64,7 +67,7 @@ private struct Policy {
         values["bucket"] = bucket
         for condition in conditions {
             guard isMet(condition, values, fileSize) else {
-                throw Refusal(.forbidden, "AccessDenied", "Invalid according to Policy: Policy Condition failed.")
+                throw ErrorResponse(.forbidden, "AccessDenied", "Invalid according to Policy: Policy Condition failed.")
             }
         }
     }
@@ -73,15 +76,15 @@ private struct Policy {
         if let pairs = condition as? [String: String] {
             return pairs.allSatisfy { values[$0.key.lowercased()] == $0.value }
         }
-        guard let items = condition as? [Any], items.count == 3, let kind = items[0] as? String else { return false }
-        if kind == "content-length-range" {
-            guard let least = items[1] as? Int, let most = items[2] as? Int else { return false }
-            return (least...max(least, most)).contains(fileSize)
+        guard let items = condition as? [Any], items.count == 3, let type = items[0] as? String else { return false }
+        if type == "content-length-range" {
+            guard let minimum = items[1] as? Int, let maximum = items[2] as? Int else { return false }
+            return (minimum...max(minimum, maximum)).contains(fileSize)
         }
         guard let name = items[1] as? String, name.hasPrefix("$"),
             let value = values[name.dropFirst().lowercased()]
         else { return false }
-        switch (kind, items[2]) {
+        switch (type, items[2]) {
         case ("eq", let wanted as String): return value == wanted
         case ("starts-with", let prefix as String): return value.hasPrefix(prefix)
         case ("in", let list as [String]): return list.contains(value)

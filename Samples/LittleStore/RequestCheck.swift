@@ -2,7 +2,7 @@ import Crypto
 import FlyingFox
 import Foundation
 
-/// Whether a request may come in: date, token and signature of version 4 in its header.
+/// Authorizes a request by the date, the token and the signature of version 4 in its header.
 struct RequestCheck {
     private let request: HTTPRequest
     private let resource: String
@@ -20,36 +20,38 @@ struct RequestCheck {
         let items = try authorization()
         guard let credential = items["Credential"], let provided = items["Signature"],
             let slash = credential.firstIndex(of: "/")
-        else { throw Refusal(.badRequest, "InvalidArgument", "Authorization lacks Credential or Signature.") }
+        else { throw ErrorResponse(.badRequest, "InvalidArgument", "Authorization lacks Credential or Signature.") }
         let scope = String(credential[credential.index(after: slash)...])
         let date = fields["x-oss-date"] ?? ""
         guard scope == "\(date.prefix(8))/\(keys.region)/oss/aliyun_v4_request" else {
-            throw Refusal(.badRequest, "InvalidArgument", "The scope \(scope) is not of this region and day.")
+            throw ErrorResponse(.badRequest, "InvalidArgument", "The scope \(scope) has another region or date.")
         }
         guard let time = SignatureV4.date(date), abs(time.timeIntervalSinceNow) < 900 else {
-            throw Refusal(.forbidden, "RequestTimeTooSkewed", "The request is of another time.")
+            throw ErrorResponse(
+                .forbidden, "RequestTimeTooSkewed", "The date of the request differs by more than 15 minutes.")
         }
         guard let known = await keys.keys(String(credential[..<slash])) else {
-            throw Refusal(.forbidden, "InvalidAccessKeyId", "There are no such keys.")
+            throw ErrorResponse(.forbidden, "InvalidAccessKeyId", "The access key ID does not exist.")
         }
         guard fields["x-oss-security-token"] == known.token else {
-            throw Refusal(.forbidden, "InvalidSecurityToken", "The security token is not that of the keys.")
+            throw ErrorResponse(
+                .forbidden, "InvalidSecurityToken", "The security token does not match the access key ID.")
         }
-        if let end = known.end, end <= Date() {
-            throw Refusal(.forbidden, "SecurityTokenExpired", "The security token has expired.")
+        if let expiration = known.expiration, expiration <= Date() {
+            throw ErrorResponse(.forbidden, "SecurityTokenExpired", "The security token has expired.")
         }
         let canonical = canonicalRequest(additional: items["AdditionalHeaders"] ?? "")
         let hash = SignatureV4.hex(SHA256.hash(data: Array(canonical.utf8)))
         let text = "OSS4-HMAC-SHA256\n\(date)\n\(scope)\n\(hash)"
         guard provided == SignatureV4.signature(text, secret: known.secret, scope: scope) else {
-            throw Refusal(.forbidden, "SignatureDoesNotMatch", "The signature does not match.")
+            throw ErrorResponse(.forbidden, "SignatureDoesNotMatch", "The signature does not match.")
         }
     }
 
     private func authorization() throws -> [String: String] {
         let name = "OSS4-HMAC-SHA256 "
         guard let text = fields["authorization"], text.hasPrefix(name) else {
-            throw Refusal(.forbidden, "AccessDenied", "There is no signature of version 4.")
+            throw ErrorResponse(.forbidden, "AccessDenied", "The request has no signature of version 4.")
         }
         let pairs = text.dropFirst(name.count).split(separator: ",").compactMap { item -> (String, String)? in
             let halves = item.trimmingCharacters(in: .whitespaces).split(separator: "=", maxSplits: 1)

@@ -1,20 +1,20 @@
 import Foundation
 import Glibc
 
-/// Where recognised pictures are kept: for their owner alone, and whole or not at all.
+/// A directory of recognized images. Files are readable by their owner only and appear when they are complete.
 struct Archive: Sendable {
-    let folder: String
+    let directory: String
 
-    /// Saves a side.
+    /// Saves the image of a side.
     ///
-    /// - Returns: Where it lies.
+    /// - Returns: The path of the file.
     func save(_ image: [UInt8], business: String, side: Side) throws -> String {
         try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        // A number that comes from elsewhere is no path.
+            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        // The number is external input: replace all characters that could form a path.
         let name = business.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }
-        let path = "\(folder)/\(String(name))-\(side.rawValue).jpg"
-        let draft = "\(folder)/.\(UUID().uuidString)"
+        let path = "\(directory)/\(String(name))-\(side.rawValue).jpg"
+        let draft = "\(directory)/.\(UUID().uuidString)"
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw CocoaError(.fileWriteNoPermission, userInfo: [NSFilePathErrorKey: draft]) }
         let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)

@@ -22,18 +22,18 @@ struct DirectToOSS {
             print("\(ByteCount(bytes: Int64(size))) -> \(ByteCount(bytes: Int64(bytes)))  \(small.url)")
             print("  and as it is: \(whole.url)")
         }
-        print("keys were fetched \(await tokens.timesAsked) time(s) for \(await store.contents.count) uploads")
+        print("keys were fetched \(await tokens.requestCount) time(s) for \(await store.contents.count) uploads")
         await app.close()
         await tokens.stop()
         await store.stop()
     }
 
-    /// Those on the command line, else two specimens that are drawn once.
+    /// Returns the paths of the photos on the command line, or of two generated specimens.
     private static func photos() async throws -> [String] {
         let named = Array(CommandLine.arguments.dropFirst())
         guard named.isEmpty else { return named }
-        let folder = FileManager.default.temporaryDirectory.appending(path: "waybill-specimens").path
-        let cards = try await CardArtist.cards(in: folder, width: 1_600)
+        let directory = FileManager.default.temporaryDirectory.appending(path: "waybill-specimens").path
+        let cards = try await CardArtist.cards(in: directory, width: 1_600)
         return [cards.front, cards.back]
     }
 }

@@ -3,20 +3,21 @@ import FlyingSocks
 import Foundation
 import LittleStore
 
-/// A server of yours that gives an app keys for some minutes, as AssumeRole of STS does. The app never sees the account's own.
+/// Your server: it gives the app temporary keys, as AssumeRole of STS does. The keys of the account are not sent to the
+/// app.
 public final class TokenServer: Sendable {
-    /// Where the keys are: `http://127.0.0.1:1234/sts`.
+    /// The URL for keys: `http://127.0.0.1:1234/sts`.
     public let url: String
     private let server: HTTPServer
     private let running: Task<Void, any Error>
     private let counter: Counter
 
-    /// Starts it on a free port.
+    /// Starts the server on a free port.
     ///
     /// - Parameters:
-    ///   - keys: What makes the keys; the store has the same ring.
-    ///   - lifetime: How many seconds they are good.
-    /// - Throws: When nothing can listen.
+    ///   - keys: The key ring that issues the keys. The store has the same one.
+    ///   - lifetime: The lifetime of the keys in seconds.
+    /// - Throws: An error if the server cannot listen.
     public init(keys: KeyRing, lifetime: TimeInterval = 900) async throws {
         let server = HTTPServer(
             config: HTTPServer.Configuration(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled))
@@ -27,7 +28,7 @@ public final class TokenServer: Sendable {
             let credentials = [
                 "AccessKeyId": temporary.id, "AccessKeySecret": temporary.secret,
                 "SecurityToken": temporary.token ?? "",
-                "Expiration": (temporary.end ?? Date()).ISO8601Format(),
+                "Expiration": (temporary.expiration ?? Date()).ISO8601Format(),
             ]
             let body = try JSONEncoder().encode(["Credentials": credentials])
             return HTTPResponse(statusCode: .ok, headers: [.contentType: "application/json"], body: body)
@@ -40,8 +41,8 @@ public final class TokenServer: Sendable {
         url = "http://127.0.0.1:\(port)/sts"
     }
 
-    /// How often keys were asked for.
-    public var timesAsked: Int {
+    /// The number of requests.
+    public var requestCount: Int {
         get async { await counter.value }
     }
 

@@ -21,13 +21,14 @@ struct QiniuBatchSample {
             let client = makeClient(keys: keys, bucket: bucket, host: environment["QINIU_UP_HOST"], session: session)
             print(await upload(photos, with: client, cancelling: unwanted, show: show))
         } else {
-            let stand = try await StandIn(accessKey: "ak", secretKey: "sk")
+            let store = try await StandIn(accessKey: "ak", secretKey: "sk")
             let keys = QiniuKeys(accessKey: "ak", secretKey: .secret("sk"))
-            let client = makeClient(keys: keys, bucket: "photos", host: stand.url, session: session)
+            let client = makeClient(keys: keys, bucket: "photos", host: store.url, session: session)
             print(await upload(photos, with: client, cancelling: unwanted, show: show))
-            let books = await stand.books
-            print("the store has \(books.objects.count) objects and never saw more than \(books.peak) requests at once")
-            await stand.stop()
+            let snapshot = await store.snapshot
+            let (count, peak) = (snapshot.objects.count, snapshot.peak)
+            print("the store has \(count) objects and never saw more than \(peak) requests at once")
+            await store.stop()
         }
         await session.close()
     }

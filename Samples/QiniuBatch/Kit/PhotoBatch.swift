@@ -2,20 +2,20 @@ import Foundation
 import Waybill
 import WaybillStores
 
-/// A photo that is to be uploaded.
+/// A photo to upload.
 public struct Photo: Sendable {
-    /// What the object is called.
+    /// The key of the object.
     public var name: String
-    /// Its bytes; from a camera's folder it would be a path.
+    /// The content. A real program would have a path.
     public var bytes: [UInt8]
 
-    /// Describes a photo.
+    /// Creates a photo.
     public init(name: String, bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes
     }
 
-    /// So many of them, of 20 to 60 KB.
+    /// Returns photos of 20 to 60 KB.
     public static func specimens(_ count: Int) -> [Photo] {
         (0..<count).map { number in
             let size = 20_000 + number * 7_919 % 40_000
@@ -26,13 +26,14 @@ public struct Photo: Sendable {
     }
 }
 
-/// A client whose tokens are made for each photo when it is its turn, and are good for ten minutes.
+/// Returns a client that creates a token for each photo before its upload. Tokens are valid for ten minutes.
 ///
 /// - Parameters:
-///   - keys: The keys; where others hold the program, ask your server for tokens instead (`QiniuTokens.provider`).
-///   - bucket: Where the photos go.
-///   - host: Where to send to, or `nil` to ask Qiniu where the bucket is.
-///   - session: Whose slots are used.
+///   - keys: The keys. A program on a user's device must request tokens from your server instead
+///     (`QiniuTokens.provider`).
+///   - bucket: The bucket for the photos.
+///   - host: The upload host; `nil` to query Qiniu for the hosts of the bucket.
+///   - session: The session that sends.
 /// - Returns: The client.
 public func makeClient(keys: QiniuKeys, bucket: String, host: String?, session: UploadSession) -> QiniuClient {
     var configuration = QiniuClient.Configuration()
@@ -47,14 +48,14 @@ public func makeClient(keys: QiniuKeys, bucket: String, host: String?, session: 
     return QiniuClient(tokens: tokens, configuration: configuration, session: session)
 }
 
-/// Puts photos into a bucket, three at once, and gives up those that are named after the first of them have ended.
+/// Uploads photos, three at a time, and cancels some of them after ten results.
 ///
 /// - Parameters:
 ///   - photos: The photos.
-///   - client: What they are uploaded with.
-///   - unwanted: Places of photos that are cancelled on the way.
-///   - show: Called with each end.
-/// - Returns: What the batch came to.
+///   - client: The client for the bucket.
+///   - unwanted: The positions of photos to cancel.
+///   - show: Called with each result.
+/// - Returns: The summary of the finished batch.
 public func upload(
     _ photos: [Photo], with client: QiniuClient, cancelling unwanted: Set<Int> = [],
     show: @escaping @Sendable (_ ended: Int, _ result: BatchResult<Photo, QiniuObject, StoreError>) -> Void = { _, _ in

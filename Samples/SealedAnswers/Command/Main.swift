@@ -6,9 +6,9 @@ struct SealedAnswers {
     static func main() async throws {
         var random = SystemRandomNumberGenerator()
         let signingKey = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
-        let sealingKey = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
-        let backend = try await Backend(signingKey: signingKey, sealingKey: sealingKey)
-        let session = makeSession(backend.url, signingKey: signingKey, sealingKey: sealingKey)
+        let encryptionKey = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let backend = try await Backend(signingKey: signingKey, encryptionKey: encryptionKey)
+        let session = makeSession(backend.url, signingKey: signingKey, encryptionKey: encryptionKey)
 
         let receipt = try await session.upload(
             [

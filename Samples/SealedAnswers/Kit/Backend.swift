@@ -4,28 +4,28 @@ import FlyingSocks
 import Foundation
 import WaybillTesting
 
-/// A backend on 127.0.0.1 that checks the signature of a form and seals every answer with AES-GCM.
+/// A backend on 127.0.0.1 that verifies the signature of a form and encrypts each response with AES-GCM.
 public final class Backend: Sendable {
-    /// Where it listens: `http://127.0.0.1:1234/api/`.
+    /// The base URL: `http://127.0.0.1:1234/api/`.
     public let url: String
     private let server: HTTPServer
     private let running: Task<Void, any Error>
 
-    /// Starts it on a free port.
+    /// Starts the server on a free port.
     ///
     /// - Parameters:
-    ///   - signingKey: What the client's HMAC is checked with.
-    ///   - sealingKey: What answers are sealed with.
-    /// - Throws: When nothing can listen.
-    public init(signingKey: [UInt8], sealingKey: [UInt8]) async throws {
+    ///   - signingKey: The key of the client's HMAC.
+    ///   - encryptionKey: The key for responses.
+    /// - Throws: An error if the server cannot listen.
+    public init(signingKey: [UInt8], encryptionKey: [UInt8]) async throws {
         let server = HTTPServer(
             config: HTTPServer.Configuration(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled))
         await server.appendRoute("POST /api/upload") { request in
             let form = try RecordedForm(
                 body: Array(try await request.bodyData), contentType: request.headers[.contentType] ?? "")
-            let answer = Self.answer(to: form, signingKey)
-            let sealed = try AES.GCM.seal(Array(answer.utf8), using: SymmetricKey(data: sealingKey))
-            return HTTPResponse(statusCode: .ok, body: sealed.combined ?? Data())
+            let envelope = Self.envelope(for: form, signingKey)
+            let encrypted = try AES.GCM.seal(Array(envelope.utf8), using: SymmetricKey(data: encryptionKey))
+            return HTTPResponse(statusCode: .ok, body: encrypted.combined ?? Data())
         }
         self.server = server
         running = Task { try await server.run() }
@@ -40,11 +40,11 @@ public final class Backend: Sendable {
         running.cancel()
     }
 
-    /// The envelope; its status is always 200, as so often.
-    private static func answer(to form: RecordedForm, _ key: [UInt8]) -> String {
+    /// Returns the envelope. The HTTP status is always 200, as with many such backends.
+    private static func envelope(for form: RecordedForm, _ key: [UInt8]) -> String {
         let fields = form.parts.filter { $0.fileName == nil && $0.name != "sign" }
             .map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) }.filter { !$0.1.isEmpty }
-        // Written once more, on purpose: the two sides share a rule, not its code.
+        // A second implementation, on purpose: client and server share the specification, not code.
         let text = fields.sorted { Array($0.0.utf8).lexicographicallyPrecedes(Array($1.0.utf8)) }
             .map { "\($0.0)=\($0.1)" }.joined(separator: "&")
         guard let sign = (try? form.text("sign")).flatMap({ Data(base64Encoded: $0) }),

@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 public import Waybill
 
-/// Makes a session for a backend that wants its parameters signed and seals its answers.
+/// Returns a session for a backend that requires signed parameters and encrypts its responses.
 ///
-/// Three interceptors do it: the form is signed when all its fields are there, the answer is opened before anybody reads it,
-/// and its envelope tells a yes from a no.
-public func makeSession(_ baseURL: String, signingKey: [UInt8], sealingKey: [UInt8]) -> UploadSession {
+/// It has three interceptors: one signs the complete form, one decrypts the response, and one reads success or
+/// rejection from the envelope. Responses pass them from the last to the first.
+public func makeSession(_ baseURL: String, signingKey: [UInt8], encryptionKey: [UInt8]) -> UploadSession {
     var signer = ParameterSigner { HMAC<SHA256>.authenticationCode(for: $0, using: SymmetricKey(data: signingKey)) }
     signer.output = .base64
     var configuration = UploadSession.Configuration()
@@ -18,23 +18,23 @@ public func makeSession(_ baseURL: String, signingKey: [UInt8], sealingKey: [UIn
     configuration.interceptors = [
         .signingForms(with: signer, field: "sign"),
         JSONEnvelope(code: "code", message: "message", successCodes: ["0"]),
-        .transforming("open the answer") { sealed in
-            Array(try AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: SymmetricKey(data: sealingKey)))
+        .transforming("decrypt the response") { encrypted in
+            Array(try AES.GCM.open(AES.GCM.SealedBox(combined: encrypted), using: SymmetricKey(data: encryptionKey)))
         },
     ]
     return UploadSession(configuration: configuration)
 }
 
-/// What the backend says of a form that it took.
+/// The response of the backend to an accepted form.
 public struct Receipt: Decodable, Sendable {
-    /// The part behind the envelope.
+    /// The payload of the envelope.
     public struct Data: Decodable, Sendable {
-        /// The number under which the form is kept.
+        /// The number of the stored form.
         public let number: Int
-        /// The business that the form named.
+        /// The business number of the form.
         public let business: String
     }
 
-    /// What was stored.
+    /// The payload.
     public let data: Data
 }

@@ -36,10 +36,10 @@ struct ServerSignedPost {
         await store.stop()
     }
 
-    /// The one on the command line, else a specimen that is drawn once.
+    /// Returns the path of the photo on the command line, or of a generated specimen.
     private static func photo() async throws -> String {
         if let named = CommandLine.arguments.dropFirst().first { return named }
-        let folder = FileManager.default.temporaryDirectory.appending(path: "waybill-specimens").path
-        return try await CardArtist.cards(in: folder, width: 1_600).front
+        let directory = FileManager.default.temporaryDirectory.appending(path: "waybill-specimens").path
+        return try await CardArtist.cards(in: directory, width: 1_600).front
     }
 }

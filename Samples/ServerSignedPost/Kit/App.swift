@@ -1,25 +1,25 @@
 import Waybill
 import WaybillStores
 
-/// The app: it asks for a ticket and posts with it. There is no secret in it, and nothing that could sign.
+/// The app: it requests a ticket and posts with it. It contains no key.
 public struct App: Sendable {
     private let session = UploadSession()
     private let tickets: String
 
-    /// An app that asks this server for tickets.
+    /// Creates an app that requests tickets from this server.
     public init(tickets: String) {
         self.tickets = tickets
     }
 
-    /// The ticket of a user.
+    /// Requests a ticket for a user.
     public func ticket(for user: String) async throws -> OSSPostForm {
-        let answer = try await session.send(UploadRequest(.get, "\(tickets)?user=\(user)"))
-        return try OSSPostForm(json: answer.body)
+        let response = try await session.send(UploadRequest(.get, "\(tickets)?user=\(user)"))
+        return try OSSPostForm(json: response.body)
     }
 
-    /// Posts a photo, made to fit into 100 KiB on the way.
+    /// Posts a photo, compressed to at most 100 KiB.
     ///
-    /// - Returns: The status of the store's answer.
+    /// - Returns: The HTTP status of the store's response.
     public func post(photo path: String, to key: String, with ticket: OSSPostForm) async throws -> Int {
         let photo = MultipartPart.image("file", path: path, .maxBytes(.kibibytes(100)))
         let request = try ticket.request(

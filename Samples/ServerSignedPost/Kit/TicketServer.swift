@@ -5,26 +5,26 @@ import LittleStore
 import WaybillCore
 import WaybillStores
 
-/// A server of yours that signs what an app may post: for one user, of one kind, up to a size, for ten minutes.
+/// Your server: it signs a form for one user, with a content type and a maximum size, valid for ten minutes.
 public final class TicketServer: Sendable {
-    /// Where forms are signed: `http://127.0.0.1:1234/ticket`.
+    /// The URL for tickets: `http://127.0.0.1:1234/ticket`.
     public let url: String
     private let server: HTTPServer
     private let running: Task<Void, any Error>
 
-    /// Starts it on a free port.
+    /// Starts the server on a free port.
     ///
     /// - Parameters:
-    ///   - keys: The account's own keys, which stay here.
-    ///   - bucket: The URL of the bucket, to which the app will post.
+    ///   - keys: The keys of the account. They are not sent to the app.
+    ///   - bucket: The URL of the bucket that receives the posts.
     ///   - name: The name of the bucket.
-    /// - Throws: When nothing can listen.
+    /// - Throws: An error if the server cannot listen.
     public init(keys: KeyRing.Keys, bucket: String, name: String) async throws {
         let server = HTTPServer(
             config: HTTPServer.Configuration(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled))
         await server.appendRoute("GET /ticket") { request in
-            // Who it is, you know from the session of the app. Here it says so itself.
-            let user = request.query["user"] ?? "nobody"
+            // Your server knows the user from the session of the app. Here it is a query parameter.
+            let user = request.query["user"] ?? "unknown"
             let form = try Self.ticket(for: user, keys, bucket, name)
             return HTTPResponse(
                 statusCode: .ok, headers: [.contentType: "application/json"],
@@ -57,7 +57,7 @@ public final class TicketServer: Sendable {
             credentials: StoreCredentials(accessKeyID: keys.id, accessKeySecret: .secret(keys.secret)))
     }
 
-    /// What the app gets: `OSSPostForm(json:)` reads it.
+    /// The JSON response, in the format of `OSSPostForm(json:)`.
     private struct Ticket: Encodable {
         let url: String
         let fields: [String: String]

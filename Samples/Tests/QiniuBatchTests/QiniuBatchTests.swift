@@ -4,26 +4,26 @@ import Waybill
 import WaybillStores
 
 @Suite(.timeLimit(.minutes(1))) struct QiniuBatchTests {
-    @Test func `all photos arrive but those that were cancelled, three at once`() async throws {
-        let stand = try await StandIn(accessKey: "ak", secretKey: "sk")
+    @Test func `a batch uploads all photos except cancelled ones, three at a time`() async throws {
+        let store = try await StandIn(accessKey: "ak", secretKey: "sk")
         let client = makeClient(
-            keys: QiniuKeys(accessKey: "ak", secretKey: .secret("sk")), bucket: "photos", host: stand.url,
+            keys: QiniuKeys(accessKey: "ak", secretKey: .secret("sk")), bucket: "photos", host: store.url,
             session: UploadSession())
         let summary = await upload(Photo.specimens(40), with: client, cancelling: [30, 39])
         #expect("\(summary)" == "38 succeeded, 0 failed, 2 cancelled")
-        let books = await stand.books
-        #expect(books.objects.count == 38 && books.peak <= 3)
-        await stand.stop()
+        let snapshot = await store.snapshot
+        #expect(snapshot.objects.count == 38 && snapshot.peak <= 3)
+        await store.stop()
     }
 
-    @Test func `a wrong key is a failure of each photo`() async throws {
-        let stand = try await StandIn(accessKey: "ak", secretKey: "sk")
+    @Test func `a wrong key fails each photo`() async throws {
+        let store = try await StandIn(accessKey: "ak", secretKey: "sk")
         let client = makeClient(
-            keys: QiniuKeys(accessKey: "ak", secretKey: .secret("other")), bucket: "photos", host: stand.url,
+            keys: QiniuKeys(accessKey: "ak", secretKey: .secret("other")), bucket: "photos", host: store.url,
             session: UploadSession())
         let summary = await upload(Photo.specimens(3), with: client)
         #expect(summary.failed == 3)
         #expect(summary.failures.first?.error.status == 401)
-        await stand.stop()
+        await store.stop()
     }
 }

@@ -5,14 +5,15 @@ import Waybill
 
 @Suite(.timeLimit(.minutes(1))) struct SealedAnswersTests {
     private let signingKey = [UInt8](repeating: 1, count: 32)
-    private let sealingKey = [UInt8](repeating: 2, count: 32)
+    private let encryptionKey = [UInt8](repeating: 2, count: 32)
     private let otherKey = [UInt8](repeating: 3, count: 32)
 
     private func upload(
-        _ form: MultipartForm, signed: [UInt8]? = nil, opened: [UInt8]? = nil
+        _ form: MultipartForm, signed: [UInt8]? = nil, decryptionKey: [UInt8]? = nil
     ) async throws -> Result<Receipt, UploadError> {
-        let backend = try await Backend(signingKey: signingKey, sealingKey: sealingKey)
-        let session = makeSession(backend.url, signingKey: signed ?? signingKey, sealingKey: opened ?? sealingKey)
+        let backend = try await Backend(signingKey: signingKey, encryptionKey: encryptionKey)
+        let session = makeSession(
+            backend.url, signingKey: signed ?? signingKey, encryptionKey: decryptionKey ?? encryptionKey)
         let result: Result<Receipt, UploadError>
         do throws(UploadError) {
             result = .success(try await session.upload(form, to: "upload", as: Receipt.self))
@@ -27,24 +28,24 @@ import Waybill
         if case .failure(let error) = result { error } else { nil }
     }
 
-    @Test func `a signed form is taken and its sealed answer read`() async throws {
+    @Test func `a signed form is accepted and its encrypted response is decoded`() async throws {
         let receipt = try await upload([.text("BUSINESSNO", "42"), .text("Note", "two\nlines"), .text("empty", "")])
             .get()
         #expect(receipt.data.business == "42" && receipt.data.number == 7)
     }
 
-    @Test func `a wrong signature is a no of the envelope`() async throws {
+    @Test func `a wrong signature is rejected in the envelope`() async throws {
         let refused = error(try await upload([.text("BUSINESSNO", "42")], signed: otherKey))
         #expect(refused?.code == .envelopeRejected)
         #expect(refused?.envelope == EnvelopeRefusal(code: "1001", message: "验签失败"))
     }
 
-    @Test func `an answer that can't be opened keeps its bytes, and its end is unknown`() async throws {
-        let sealed = error(try await upload([.text("BUSINESSNO", "42")], opened: otherKey))
-        #expect(sealed?.code == .interceptorFailed)
-        #expect(sealed?.message.contains("\"open the answer\"") == true)
-        #expect(sealed?.outcome == .unknown)
-        #expect((sealed?.response?.body.count ?? 0) > 28)
-        #expect(sealed?.cause is CryptoKitError)
+    @Test func `a response that cannot be decrypted keeps its bytes and has an unknown outcome`() async throws {
+        let encrypted = error(try await upload([.text("BUSINESSNO", "42")], decryptionKey: otherKey))
+        #expect(encrypted?.code == .interceptorFailed)
+        #expect(encrypted?.message.contains("\"decrypt the response\"") == true)
+        #expect(encrypted?.outcome == .unknown)
+        #expect((encrypted?.response?.body.count ?? 0) > 28)
+        #expect(encrypted?.cause is CryptoKitError)
     }
 }

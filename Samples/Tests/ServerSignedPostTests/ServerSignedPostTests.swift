@@ -7,8 +7,8 @@ import Waybill
 import WaybillStores
 
 @Suite(.timeLimit(.minutes(2))) struct ServerSignedPostTests {
-    /// A store, a server that signs for its bucket, an app, a photo.
-    private func stage<Value>(
+    /// Runs a test with a store, a server that signs for its bucket, an app, and a photo.
+    private func withServers<Value>(
         _ body: (LittleStore, App, String) async throws -> Value
     ) async throws -> Value {
         let keys = KeyRing()
@@ -27,7 +27,7 @@ import WaybillStores
     }
 
     @Test func `a photo is posted with a ticket`() async throws {
-        try await stage { store, app, photo in
+        try await withServers { store, app, photo in
             let ticket = try await app.ticket(for: "7")
             #expect(ticket.keyPrefix == "users/7/")
             #expect(!"\(ticket)".contains("OSS4-HMAC"))
@@ -38,8 +38,8 @@ import WaybillStores
         }
     }
 
-    @Test func `a ticket opens one folder, and the store sees to it`() async throws {
-        try await stage { store, app, photo in
+    @Test func `a ticket is limited to one directory by the client and by the store`() async throws {
+        try await withServers { store, app, photo in
             var ticket = try await app.ticket(for: "7")
             let error = await #expect(throws: StoreError.self) {
                 _ = try await app.post(photo: photo, to: "users/8/a.jpg", with: ticket)

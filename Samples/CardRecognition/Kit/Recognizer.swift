@@ -5,34 +5,34 @@ import Foundation
 import WaybillJPEG
 import WaybillTesting
 
-/// A stand-in for a service that reads identity cards: `POST /ocr/idcard` with `api_key`, `api_secret` and `image_file`.
+/// A test server for a service that recognizes identity cards: `POST /ocr/idcard` with `api_key`, `api_secret` and `image_file`.
 ///
-/// It can't read. It tells the sides of our specimen apart by the shape of the picture: the back was photographed upright.
-public final class Recogniser: Sendable {
-    /// Where pictures go: `http://127.0.0.1:1234/ocr/idcard`.
+/// It distinguishes the sides of the specimen by the aspect ratio of the photo: the photo of the back is upright.
+public final class Recognizer: Sendable {
+    /// The URL for images: `http://127.0.0.1:1234/ocr/idcard`.
     public let url: String
     private let server: HTTPServer
     private let running: Task<Void, any Error>
 
-    /// Starts it on a free port, for one customer.
+    /// Starts the server on a free port with one pair of credentials.
     ///
-    /// - Throws: When nothing can listen.
+    /// - Throws: An error if the server cannot listen.
     public init(apiKey: String, apiSecret: String) async throws {
         let server = HTTPServer(
             config: HTTPServer.Configuration(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled))
         await server.appendRoute("POST /ocr/idcard") { request in
             let body = Array(try await request.bodyData)
             guard let form = try? RecordedForm(body: body, contentType: request.headers[.contentType] ?? "") else {
-                return Self.refusal(.badRequest, "BAD_ARGUMENTS")
+                return Self.rejection(.badRequest, "BAD_ARGUMENTS")
             }
             guard (try? form.text("api_key")) == apiKey, (try? form.text("api_secret")) == apiSecret else {
-                return Self.refusal(.unauthorized, "AUTHENTICATION_ERROR")
+                return Self.rejection(.unauthorized, "AUTHENTICATION_ERROR")
             }
             guard let image = try? form.part("image_file").bytes, let header = try? JPEGHeader(parsing: image) else {
-                return Self.refusal(.badRequest, "IMAGE_ERROR_UNSUPPORTED_FORMAT")
+                return Self.rejection(.badRequest, "IMAGE_ERROR_UNSUPPORTED_FORMAT")
             }
             let side = header.width > header.height ? "front" : "back"
-            // A square is no card.
+            // A square image has no card.
             let cards = header.width == header.height ? "" : #"{"type": 1, "side": "\#(side)"}"#
             let digest = SHA256.hash(data: image).map { String(format: "%02x", $0) }.joined()
             return Self.json(.ok, #"{"image_id": "\#(digest)", "cards": [\#(cards)]}"#)
@@ -50,7 +50,7 @@ public final class Recogniser: Sendable {
         running.cancel()
     }
 
-    private static func refusal(_ status: HTTPStatusCode, _ message: String) -> HTTPResponse {
+    private static func rejection(_ status: HTTPStatusCode, _ message: String) -> HTTPResponse {
         json(status, #"{"error_message": "\#(message)"}"#)
     }
 
