@@ -8,7 +8,7 @@
 #include <jpeglib.h>
 
 struct failure {
-    struct jpeg_error_mgr base; // first, so that libjpeg's pointer to it is one to the whole
+    struct jpeg_error_mgr base; // first member: a pointer to it is also a pointer to the struct
     jmp_buf back;
     char *message;
     size_t room;
@@ -27,7 +27,7 @@ int ccard_encode(
     size_t *count, char *message, size_t message_room) {
     struct jpeg_compress_struct encoder;
     struct failure failure = {.message = message, .room = message_room};
-    // Both live in memory that longjmp leaves alone.
+    // On the heap, because longjmp makes modified local variables indeterminate.
     struct {
         unsigned char *start;
         unsigned long size;
@@ -51,7 +51,7 @@ int ccard_encode(
     encoder.in_color_space = JCS_RGB;
     jpeg_set_defaults(&encoder);
     jpeg_set_quality(&encoder, quality, TRUE);
-    encoder.write_JFIF_header = FALSE; // a camera's file starts with its Exif block
+    encoder.write_JFIF_header = FALSE; // like a camera: Exif follows SOI immediately
     jpeg_start_compress(&encoder, TRUE);
     jpeg_write_marker(&encoder, JPEG_APP0 + 1, app1, (unsigned)app1_count);
     while (encoder.next_scanline < encoder.image_height) {

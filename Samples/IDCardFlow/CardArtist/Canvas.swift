@@ -1,6 +1,6 @@
-/// The face of a card as pixels. Everything is drawn in millimetres, so a small canvas shows the same picture.
+/// The pixels of a card face. Coordinates are in millimeters, independent of the resolution.
 struct Canvas {
-    /// Pixels to a millimetre.
+    /// Pixels per millimeter.
     let scale: Float
     let width: Int
     let height: Int
@@ -16,7 +16,7 @@ struct Canvas {
         pixels = [Color](repeating: Color(repeating: 1), count: width * height)
     }
 
-    /// Paints everything, by a function of the place in millimetres.
+    /// Paints all pixels with a function of the point in millimeters.
     mutating func paint(_ color: (Point) -> Color) {
         for row in 0..<height {
             for column in 0..<width {
@@ -25,12 +25,12 @@ struct Canvas {
         }
     }
 
-    /// Lays a colour on what a mask covers.
+    /// Blends a color into the pixels of a mask.
     mutating func lay(_ color: Color, on mask: Mask, opacity: Float = 1) {
         lay(on: mask, opacity: opacity) { _ in color }
     }
 
-    /// Lays colours on what a mask covers, by a function of the place in millimetres.
+    /// Blends colors into the pixels of a mask, with a function of the point in millimeters.
     mutating func lay(on mask: Mask, opacity: Float = 1, _ color: (Point) -> Color) {
         for row in 0..<mask.height {
             for column in 0..<mask.width {
@@ -49,14 +49,14 @@ struct Canvas {
         fill(outline, opacity: opacity) { _ in color }
     }
 
-    /// Fills an outline with colours by place.
+    /// Fills an outline with a function of the point.
     mutating func fill(_ outline: Outline, opacity: Float = 1, _ color: (Point) -> Color) {
         var mask = Mask(around: [outline], on: self)
         mask.fill(outline)
         lay(on: mask, opacity: opacity, color)
     }
 
-    /// Draws lines, each with the same pen.
+    /// Draws lines with one pen.
     mutating func stroke(_ outlines: [Outline], pen: Float, _ color: Color, opacity: Float = 1) {
         guard !outlines.isEmpty else { return }
         var mask = Mask(around: outlines, pen: pen, on: self)
@@ -64,12 +64,12 @@ struct Canvas {
         lay(color, on: mask, opacity: opacity)
     }
 
-    /// A box between two corners.
+    /// Fills a box between two corners.
     mutating func box(_ from: Point, _ to: Point, _ color: Color, opacity: Float = 1) {
         fill(Outline([from, Point(to.x, from.y), to, Point(from.x, to.y)], closed: true), color, opacity: opacity)
     }
 
-    /// The colour between the four pixels around a place, given in pixels.
+    /// Returns the bilinear interpolation at a point in pixels.
     func sample(_ x: Float, _ y: Float) -> Color {
         let (left, top) = (max(x - 0.5, 0), max(y - 0.5, 0))
         let (column, row) = (min(Int(left), width - 2), min(Int(top), height - 2))

@@ -1,39 +1,38 @@
 import CCardJPEG
 import Foundation
 
-/// Draws the two sides of a specimen identity card and photographs them: pictures that weigh what a camera's do, of a
-/// person and a country that do not exist.
+/// Renders photos of the two sides of a fictitious identity card. The files have the size and metadata of a camera's.
 ///
 /// ```swift
 /// let cards = try await CardArtist.cards(in: ".build/cards")
 /// print(cards.front, cards.back)                   // paths of two JPEG files of 12 megapixels
 /// ```
 ///
-/// The same bytes come out every time.
+/// The output is deterministic.
 public enum CardArtist {
     /// A side of the card.
     public enum Side: String, Sendable, CaseIterable {
-        /// With the portrait. The camera was upside down: Exif orientation 3.
+        /// The side with the portrait. The camera was upside down: Exif orientation 3.
         case front
-        /// With the lines for machines. The camera was held upright: Exif orientation 6.
+        /// The side with the machine-readable lines. The camera was upright: Exif orientation 6.
         case back
     }
 
     /// The paths of both sides.
     public struct Cards: Sendable {
-        /// The front.
+        /// The path of the front.
         public let front: String
-        /// The back.
+        /// The path of the back.
         public let back: String
     }
 
-    /// Gives both pictures; draws those that are not there yet, which takes some seconds in a release build.
+    /// Returns both photos, and renders missing ones first. That takes some seconds in a release build.
     ///
     /// - Parameters:
-    ///   - directory: Where they are kept. It is made if need be.
-    ///   - width: The width in pixels as stored; the height is three quarters of it.
-    /// - Returns: Where they are.
-    /// - Throws: When the directory can't be written.
+    ///   - directory: The directory of the files. It is created if it is missing.
+    ///   - width: The stored width in pixels. The height is three quarters of it.
+    /// - Returns: The paths.
+    /// - Throws: An error if the directory is not writable.
     public static func cards(in directory: String, width: Int = 4_032) async throws -> Cards {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         var paths: [Side: String] = [:]
@@ -41,29 +40,29 @@ public enum CardArtist {
             let path = "\(directory)/specimen-\(side.rawValue)-\(width)-\(edition).jpg"
             paths[side] = path
             if FileManager.default.fileExists(atPath: path) { continue }
-            // Written beside and renamed, so that a file with the right name is a whole one.
-            try Data(await picture(of: side, width: width)).write(to: URL(fileURLWithPath: path), options: .atomic)
+            // Atomic: an existing file is always complete.
+            try Data(await photo(of: side, width: width)).write(to: URL(fileURLWithPath: path), options: .atomic)
         }
         return Cards(front: paths[.front]!, back: paths[.back]!)
     }
 
-    /// A picture of one side as a JPEG file.
+    /// Returns a photo of one side as a JPEG file.
     ///
     /// - Parameters:
     ///   - side: The side.
-    ///   - width: The width in pixels as stored; the height is three quarters of it.
+    ///   - width: The stored width in pixels. The height is three quarters of it.
     /// - Returns: The bytes of the file.
-    /// - Throws: ``ArtError`` when the encoder refuses.
-    public static func picture(of side: Side, width: Int = 4_032) async throws -> [UInt8] {
+    /// - Throws: ``ArtError`` if the encoder fails.
+    public static func photo(of side: Side, width: Int = 4_032) async throws -> [UInt8] {
         let view = views[side]!
         let height = width * 3 / 4
-        // A little more than the picture can show, so that the picture is sharp.
+        // Slightly above the resolution of the photo, for sharpness.
         let card = CardFace.draw(side, scale: 34 * Float(width) / 4_032)
         let photograph = await Photograph.take(of: card, view, width: width, height: height)
         return try encode(photograph, orientation: view.orientation)
     }
 
-    /// To be raised when the drawing changes, so that old files are not taken for new ones.
+    /// The version of the drawing, part of file names. Increase it with each change, so that old files are not reused.
     private static let edition = 1
 
     private static let views: [Side: Photograph.View] = [
@@ -92,8 +91,8 @@ public enum CardArtist {
     }
 }
 
-/// Why a picture could not be made.
+/// An error of the JPEG encoder.
 public struct ArtError: Error, CustomStringConvertible {
-    /// The encoder's own words.
+    /// The message of the encoder.
     public let description: String
 }

@@ -1,10 +1,10 @@
-/// The two sides of the specimen card, as flat pictures.
+/// Flat drawings of the two sides of the specimen card.
 enum CardFace {
     private static let ink = Color(0.07, 0.10, 0.22)
     private static let label = Color(0.30, 0.38, 0.50)
     private static let seal = Color(0.76, 0.10, 0.16)
 
-    /// One side, with so many pixels to a millimetre.
+    /// Draws one side. The scale is in pixels per millimeter.
     static func draw(_ side: CardArtist.Side, scale: Float) -> Canvas {
         var canvas = Canvas(scale: scale)
         switch side {
@@ -97,7 +97,7 @@ enum CardFace {
             "I<WBLWB0000181512<<<<<<<<<<<<<", "9012104F3512311WBL<<<<<<<<<<<6", "SPECIMEN<<ADA<MARINER<<<<<<<<<",
         ]
         for (row, line) in lines.enumerated() {
-            // Machines want every letter in a cell of the same width.
+            // Machine-readable text is monospaced.
             for (column, character) in line.enumerated() {
                 let place = Point(4.4 + Float(column) * 2.58, 39.8 + Float(row) * 4.5)
                 canvas.stroke(StrokeFont.cell(character, at: place, height: 2.5), pen: 0.38, ink)

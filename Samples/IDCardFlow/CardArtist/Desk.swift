@@ -1,6 +1,6 @@
 /// A desk of wooden planks.
 struct Desk: Sendable {
-    /// How many pixels of a full-size picture one pixel of this picture is.
+    /// The number of pixels of a full-size photo per pixel of this photo.
     let unit: Float
     let seed: UInt32
 

@@ -1,6 +1,6 @@
-/// The Exif block of a made-up camera: what a real one would tell about its owner, and an upload should not.
+/// The Exif block of a fictitious camera, with personal metadata that an upload should remove.
 ///
-/// TIFF 6.0 in little-endian order inside an APP1 segment (CIPA DC-008, section 4.7).
+/// TIFF 6.0, little-endian, inside an APP1 segment (CIPA DC-008, section 4.7).
 struct ExifBlock {
     private enum Value {
         case text(String)
@@ -35,7 +35,7 @@ struct ExifBlock {
         }
     }
 
-    /// The content of the segment.
+    /// Returns the content of the segment.
     static func bytes(orientation: Int, width: Int, height: Int) -> [UInt8] {
         let header = Array("Exif\0\0".utf8)
         let camera: [(Int, Value)] = [
@@ -59,7 +59,7 @@ struct ExifBlock {
         return header + tiff + cameraBytes + directory(place, at: placeOffset)
     }
 
-    /// A directory with what its entries point to behind it.
+    /// Returns a directory, followed by the values that do not fit into its entries.
     private static func directory(_ entries: [(Int, Value)], at offset: Int) -> [UInt8] {
         var head = little(entries.count, 2)
         var tail: [UInt8] = []

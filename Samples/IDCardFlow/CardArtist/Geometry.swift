@@ -1,16 +1,16 @@
-/// A place on the card, in millimetres from its upper left corner.
+/// A point on the card, in millimeters from the upper left corner.
 typealias Point = SIMD2<Float>
 
 /// Red, green and blue, each from 0 to 1.
 typealias Color = SIMD3<Float>
 
 extension Color {
-    /// A mixture: 0 is all of this colour, 1 all of the other.
+    /// Returns a mixture: 0 is this color, 1 is the other.
     func mixed(with other: Color, _ share: Float) -> Color {
         self + (other - self) * Swift.min(Swift.max(share, 0), 1)
     }
 
-    /// A colour of the rainbow, by its place from 0 to 1.
+    /// Returns the color of a hue from 0 to 1.
     static func hue(_ turn: Float) -> Color {
         let place = (turn - turn.rounded(.down)) * 6
         func ramp(_ offset: Float) -> Float {
@@ -31,7 +31,7 @@ struct Outline {
         isClosed = closed
     }
 
-    /// An ellipse.
+    /// Creates an ellipse.
     init(center: Point, radii: Point) {
         self.init(
             (0..<48).map { step in
@@ -40,7 +40,7 @@ struct Outline {
             }, closed: true)
     }
 
-    /// The same with rounder corners (Chaikin's corner cutting). The ends of an open line stay.
+    /// Returns a line with rounder corners (Chaikin's corner cutting). The ends of an open line are kept.
     func smoothed(_ rounds: Int = 3) -> Outline {
         guard rounds > 0, points.count > 2 else { return self }
         var cut: [Point] = []
@@ -57,12 +57,12 @@ struct Outline {
         return Outline(cut, closed: isClosed).smoothed(rounds - 1)
     }
 
-    /// Grown and moved.
+    /// Returns a scaled and translated line.
     func placed(at origin: Point, scale: Float) -> Outline {
         Outline(points.map { $0 * scale + origin }, closed: isClosed)
     }
 
-    /// Mirrored at a vertical line.
+    /// Returns a line mirrored at a vertical axis.
     func mirrored(at x: Float) -> Outline {
         Outline(points.map { Point(2 * x - $0.x, $0.y) }, closed: isClosed)
     }

@@ -1,9 +1,9 @@
-/// The map of a plane that takes four points to four others, which is what a camera does to a flat card.
+/// A projective map of the plane, defined by four pairs of points.
 struct Homography: Sendable {
     private let entries: [Float]
 
     init(from: [Point], to: [Point]) {
-        // Eight equations for eight unknowns; the ninth entry is 1.
+        // Eight linear equations with eight unknowns; the ninth entry is 1.
         var rows: [[Double]] = []
         for (source, target) in zip(from, to) {
             let (x, y, u, v) = (Double(source.x), Double(source.y), Double(target.x), Double(target.y))

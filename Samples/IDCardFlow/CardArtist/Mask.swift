@@ -1,4 +1,4 @@
-/// Which pixels a shape covers, each from 0 to 1, within the box it needs.
+/// The coverage of pixels by a shape, from 0 to 1, within the bounding box.
 struct Mask {
     let left: Int
     let top: Int
@@ -7,7 +7,7 @@ struct Mask {
     private(set) var coverage: [Float]
     private let scale: Float
 
-    /// Room for shapes between two corners, in millimetres.
+    /// Creates a mask for shapes between two corners in millimeters.
     init(from upperLeft: Point, to lowerRight: Point, on canvas: Canvas) {
         scale = canvas.scale
         left = max(0, Int((upperLeft.x * scale).rounded(.down)) - 2)
@@ -17,7 +17,7 @@ struct Mask {
         coverage = [Float](repeating: 0, count: width * height)
     }
 
-    /// Room for these outlines with a pen so wide.
+    /// Creates a mask for outlines drawn with a pen of the given width.
     init(around outlines: [Outline], pen: Float = 0, on canvas: Canvas) {
         var (low, high) = (Point(repeating: .infinity), Point(repeating: -.infinity))
         for point in outlines.lazy.flatMap(\.points) {
@@ -27,7 +27,7 @@ struct Mask {
         self.init(from: low - pen, to: high + pen, on: canvas)
     }
 
-    /// Draws a line with a round pen. Where lines cross nothing is covered twice.
+    /// Draws a line with a round pen. Crossings are covered once.
     mutating func stroke(_ outline: Outline, pen: Float) {
         let origin = Point(Float(left), Float(top))
         let points = outline.points.map { $0 * scale - origin }
@@ -36,7 +36,7 @@ struct Mask {
         for index in 0..<segments { segment(points[index], points[(index + 1) % points.count], radius) }
     }
 
-    /// Fills a closed outline (even-odd), with four lines to a pixel.
+    /// Fills a closed outline (even-odd), with four scan lines per pixel.
     mutating func fill(_ outline: Outline) {
         let origin = Point(Float(left), Float(top))
         let points = outline.points.map { $0 * scale - origin }
@@ -63,7 +63,7 @@ struct Mask {
         }
     }
 
-    /// The pixels that something between two places may touch; none when it lies outside.
+    /// Returns the pixels between two coordinates, extended by `reach`; empty if they are outside.
     private func span(_ from: Float, _ to: Float, _ reach: Float, within size: Int) -> Range<Int> {
         let low = min(max(Int(min(from, to) - reach), 0), size)
         return low..<max(low, min(Int(max(from, to) + reach) + 1, size))

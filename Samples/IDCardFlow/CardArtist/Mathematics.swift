@@ -4,14 +4,14 @@ func sine(_ angle: Float) -> Float { sinf(angle) }
 func cosine(_ angle: Float) -> Float { cosf(angle) }
 func exponential(_ value: Float) -> Float { expf(value) }
 
-/// Random-looking numbers that are the same on every run: a hash of where they are used.
+/// Deterministic pseudorandom numbers: hashes of coordinates.
 enum Hash {
-    /// A number from 0 to 1 for a place on a grid.
+    /// Returns a number from 0 to 1 for a grid point.
     static func unit(_ x: Int32, _ y: Int32, _ seed: UInt32) -> Float {
         Float(bits(x, y, seed) >> 8) / Float(1 << 24)
     }
 
-    /// 32 bits for a place on a grid.
+    /// Returns 32 bits for a grid point.
     static func bits(_ x: Int32, _ y: Int32, _ seed: UInt32) -> UInt32 {
         var mixed = UInt32(bitPattern: x) &* 0x9e37_79b1 ^ UInt32(bitPattern: y) &* 0x85eb_ca77 ^ seed &* 0xc2b2_ae3d
         mixed = (mixed ^ (mixed >> 15)) &* 0x2c1b_3c6d
@@ -19,7 +19,7 @@ enum Hash {
         return mixed ^ (mixed >> 15)
     }
 
-    /// Smooth noise from 0 to 1: values on a grid with soft steps between.
+    /// Returns smooth noise from 0 to 1: interpolated values of a grid.
     static func noise(_ x: Float, _ y: Float, _ seed: UInt32) -> Float {
         let (left, top) = (x.rounded(.down), y.rounded(.down))
         let (column, row) = (Int32(left), Int32(top))

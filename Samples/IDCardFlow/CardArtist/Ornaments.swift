@@ -1,6 +1,6 @@
-/// The patterns that make a card look hard to copy.
+/// Security patterns of a card.
 enum Ornaments {
-    /// Bands of waves from edge to edge.
+    /// Returns wave lines from edge to edge.
     static func waves(from top: Float, to bottom: Float, lines: Int, phase: Float) -> [Outline] {
         (0..<lines).map { line in
             let share = Float(line) / Float(max(lines - 1, 1))
@@ -15,7 +15,7 @@ enum Ornaments {
         }
     }
 
-    /// A rosette: one line that runs round and round between two circles.
+    /// Returns a rosette: one closed line that oscillates between two circles.
     static func rosette(center: Point, radius: Float, petals: Int, turns: Int) -> Outline {
         let steps = 240 * turns
         return Outline(
@@ -26,7 +26,7 @@ enum Ornaments {
             }, closed: true)
     }
 
-    /// A hologram: rings, rays and every colour, half seen.
+    /// Draws a translucent hologram of rings and rays.
     static func hologram(center: Point, radius: Float, on canvas: inout Canvas) {
         let shimmer: (Point) -> Color = { place in
             let offset = place - center
@@ -53,7 +53,7 @@ enum Ornaments {
         canvas.fill(star, opacity: 0.45) { shimmer($0 * 1.4) }
     }
 
-    /// A whorl of ridges, like the print of a thumb.
+    /// Returns the ridges of a fingerprint.
     static func fingerprint(center: Point, radii: Point) -> [Outline] {
         (1...15).map { ring in
             let share = Float(ring) / 15
@@ -66,7 +66,7 @@ enum Ornaments {
         }
     }
 
-    /// A square of dark and light cells with corner marks, which says nothing.
+    /// Draws a 2D code with corner marks and no content.
     static func cells(at origin: Point, size: Float, count: Int, on canvas: inout Canvas) {
         let cell = size / Float(count)
         func isDark(_ column: Int, _ row: Int) -> Bool {
@@ -86,7 +86,7 @@ enum Ornaments {
         }
     }
 
-    /// Upright bars of uneven width.
+    /// Draws a barcode.
     static func bars(at origin: Point, size: Point, on canvas: inout Canvas) {
         var x: Float = 0
         var index: Int32 = 0

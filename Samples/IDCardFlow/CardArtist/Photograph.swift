@@ -1,22 +1,22 @@
-/// A picture of a card that lies on a desk, as a hand-held camera takes it: askew, unevenly lit, with noise.
+/// A simulated hand-held photo of a card on a desk: skewed, unevenly lit, with noise.
 struct Photograph: Sendable {
-    /// RGB, three bytes a pixel.
+    /// RGB, three bytes per pixel.
     let pixels: [UInt8]
     let width: Int
     let height: Int
 
-    /// How the card lies in the picture.
+    /// The position of the card and the light.
     struct View: Sendable {
-        /// Where the corners are, in parts of the picture's width and height, clockwise from the upper left one.
+        /// The corners as fractions of the width and height, clockwise from the upper left.
         let corners: [Point]
-        /// Where the light falls, in the same parts.
+        /// The center of the light as fractions of the width and height.
         let light: Point
-        /// How far the picture is turned when it is stored, as the Exif orientation says.
+        /// The Exif orientation of the stored photo.
         let orientation: Int
         let seed: UInt32
     }
 
-    /// Takes the picture, in bands that need one another not.
+    /// Renders the photo in independent bands.
     static func take(of card: Canvas, _ view: View, width: Int, height: Int) async -> Photograph {
         let camera = Camera(card: card, view: view, width: width, height: height)
         let bandHeight = 128
@@ -33,13 +33,13 @@ struct Photograph: Sendable {
     }
 }
 
-/// What gives each pixel of a photograph its colour.
+/// Computes the color of each pixel of a photo.
 private struct Camera: Sendable {
     let card: Canvas
     let view: Photograph.View
     let width: Int
     let height: Int
-    /// The size of a picture that is looked at upright.
+    /// The size of the upright photo.
     let uprightSize: Point
     let toCard: Homography
     let desk: Desk
@@ -68,7 +68,7 @@ private struct Camera: Sendable {
             for column in 0..<width {
                 let color = light(upright(column, row))
                 for channel in 0..<3 {
-                    // Two dice make a noise that is rarely strong, as a sensor's is.
+                    // The sum of two uniform numbers has a triangular distribution, similar to sensor noise.
                     let bits = Hash.bits(Int32(column), Int32(row), view.seed &+ UInt32(channel))
                     let noise = Float(bits & 0xFFFF) + Float(bits >> 16) - 65_535
                     let value = color[channel] * 255 + noise / 65_535 * (5.2 - 2 * color[channel])
@@ -79,7 +79,7 @@ private struct Camera: Sendable {
         return bytes
     }
 
-    /// Where a stored pixel lies in the picture as it is looked at.
+    /// Maps a stored pixel to the upright photo.
     private func upright(_ column: Int, _ row: Int) -> Point {
         let (x, y) = (Float(column) + 0.5, Float(row) + 0.5)
         return switch view.orientation {
@@ -95,7 +95,7 @@ private struct Camera: Sendable {
         let edge = outside(onCard)
         let away = (place / uprightSize - view.light) * Point(1, 0.8)
         let falloff = 1.06 - 0.62 * (away * away).sum()
-        // The print, the cut rim of the plastic, the desk: each goes over into the next within two pixels.
+        // The print, the rim of the plastic and the desk blend over two pixels each.
         let rim = Color(0.90, 0.90, 0.88)
         if edge < 1 {
             return (edge < -1 ? print(onCard, away) : print(onCard, away).mixed(with: rim, (edge + 1) / 2)) * falloff
@@ -105,19 +105,19 @@ private struct Camera: Sendable {
         return (edge < 4 ? rim.mixed(with: ground, (edge - 2) / 2) : ground) * falloff
     }
 
-    /// The card with a streak of gloss.
+    /// Returns the color of the card, with a streak of gloss.
     private func print(_ onCard: Point, _ away: Point) -> Color {
         let streak = away.x * 0.8 + away.y - 0.04
         return card.sample(onCard.x, onCard.y) * 0.95 + 0.10 * exponential(-streak * streak * 60)
     }
 
-    /// The desk with the shadow of the card.
+    /// Returns the color of the desk, with the shadow of the card.
     private func ground(_ place: Point, _ onCard: Point) -> Color {
         let shadow = max(outside(onCard - Point(0.010, 0.020) * Float(card.width)) / Float(card.width), 0)
         return desk.color(place) * (1 - 0.62 * exponential(-shadow * shadow * 2_400))
     }
 
-    /// How far a place lies outside the rounded card, in pixels of the card; negative within.
+    /// Returns the distance of a point from the rounded card in card pixels; negative inside.
     private func outside(_ place: Point) -> Float {
         let radius = 3.18 * card.scale
         let half = Point(Float(card.width), Float(card.height)) / 2

@@ -1,9 +1,9 @@
-/// The face of a person who does not exist, drawn in a frame of 24 by 32 millimetres.
+/// The face of a fictitious person in a frame of 24 by 32 millimeters.
 struct Portrait {
     let origin: Point
-    /// 1 is full size.
+    /// The scale; 1 is full size.
     let scale: Float
-    /// 1 is a photograph; less is a ghost of it.
+    /// The opacity; the secondary portrait has less than 1.
     let opacity: Float
 
     private static let size = Point(24, 32)
@@ -140,7 +140,7 @@ struct Portrait {
         ], closed: true
     ).smoothed()
 
-    // MARK: Brushes in the portrait's own measure
+    // MARK: Brushes in portrait coordinates
 
     private func fill(
         _ outline: Outline, on canvas: inout Canvas, share: Float = 1, _ color: (Point) -> Color

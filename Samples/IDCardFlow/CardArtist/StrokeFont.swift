@@ -1,8 +1,8 @@
-/// Letters as strokes of a pen, our own, on a grid of 4 by 6.
+/// Letters as pen strokes on a grid of 4 by 6.
 ///
-/// A glyph is a list of strokes; a stroke is a list of points `xy`. `~` in front makes it round, `o` round and closed.
+/// A glyph is a list of strokes; a stroke is a list of points `xy`. The prefix `~` makes it round, `o` round and closed.
 enum StrokeFont {
-    /// The strokes of a text whose capitals are so high, with its upper left corner at `origin`.
+    /// Returns the strokes of a text with capitals of the given height and its upper left corner at `origin`.
     static func outlines(_ text: String, at origin: Point, height: Float, spacing: Float = 1) -> [Outline] {
         let unit = height / 6
         var x = origin.x
@@ -15,18 +15,18 @@ enum StrokeFont {
         return outlines
     }
 
-    /// The width of such a text.
+    /// Returns the width of a text.
     static func width(_ text: String, height: Float, spacing: Float = 1) -> Float {
         text.reduce(0) { $0 + advance($1, spacing) } * height / 6
     }
 
-    /// The strokes of one character in the middle of a cell, as machines read it.
+    /// Returns the strokes of one character, centered in a cell of the machine-readable lines.
     static func cell(_ character: Character, at origin: Point, height: Float) -> [Outline] {
         let shift = (4 - breadth(character)) / 2 * height / 6
         return outlines(String(character), at: origin + Point(shift, 0), height: height)
     }
 
-    /// What of a text can't be written.
+    /// Returns the characters without a glyph.
     static func missing(in text: String) -> Set<Character> { Set(text.filter { $0 != " " && glyphs[$0] == nil }) }
 
     private static func advance(_ character: Character, _ spacing: Float) -> Float {
@@ -73,9 +73,9 @@ enum StrokeFont {
     ]
 }
 
-/// A few Chinese characters on a grid of 10 by 10: 样本 says "specimen".
+/// Some Chinese characters on a grid of 10 by 10. 样本 means "specimen".
 enum BrushFont {
-    /// The strokes of a character that fills a square of this size.
+    /// Returns the strokes of a character in a square of the given size.
     static func outlines(_ character: Character, at origin: Point, size: Float) -> [Outline] {
         (strokes[character] ?? []).map { stroke in
             Outline(stroke.map { Point($0.0, $0.1) }).placed(at: origin, scale: size / 10)

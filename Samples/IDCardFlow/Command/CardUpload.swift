@@ -2,18 +2,18 @@ import Foundation
 import ReceiverKit
 import Waybill
 
-/// What the uploads of one business case have in common.
+/// The common fields of the uploads of one business case.
 struct Business: Sendable {
     let token: Secret
     let number: String
 }
 
-/// The upload of one side, from the camera's file to the backend's word that it has the same bytes.
+/// The upload of one side, from the photo to the comparison with the stored bytes.
 struct CardUpload {
     let side: String
     let path: String
     let business: Business
-    /// Slow enough to see the bar move.
+    /// The limit in bytes per second, slow enough for a moving progress bar.
     var rate = ByteCount.kibibytes(200)
 
     static let limit = ByteCount.kibibytes(100)
@@ -34,7 +34,7 @@ struct CardUpload {
         let body = try await form.prepared()
         let image = try await PreparedImage(of: body, part: "FILE")
         let original = try ByteCount(bytes: Int64(Data(contentsOf: URL(filePath: path)).count))
-        say("\(side): \(original) -> \(ByteCount(bytes: image.byteCount)) in \(Wording.seconds(.now - start))")
+        printLine("\(side): \(original) -> \(ByteCount(bytes: image.byteCount)) in \(Format.seconds(.now - start))")
 
         var options = UploadOptions()
         options.transfer.rateLimit = rate
@@ -44,35 +44,35 @@ struct CardUpload {
         let response = try await task.response
 
         let reply = try response.decode(Reply.self)
-        say("  HTTP \(response.status.code), RETCODE \(reply.RETCODE) (\(reply.RETMSG))")
+        printLine("  HTTP \(response.status.code), RETCODE \(reply.RETCODE) (\(reply.RETMSG))")
         for file in reply.DATA?.FILES ?? [] {
-            say("  sha256 here  \(image.sha256)")
-            say("  sha256 there \(file.sha256)  \(file.width ?? 0) x \(file.height ?? 0)")
+            printLine("  sha256 here  \(image.sha256)")
+            printLine("  sha256 there \(file.sha256)  \(file.width ?? 0) x \(file.height ?? 0)")
         }
         try check(reply, image)
     }
 
-    /// Compares what the backend says with what was sent; nothing is taken on trust.
+    /// Compares the backend's response with the bytes sent.
     func check(_ reply: Reply, _ image: PreparedImage) throws {
-        guard reply.RETCODE == "000000" else { throw Mismatch("the backend said \(reply.RETCODE): \(reply.RETMSG)") }
+        guard reply.RETCODE == "000000" else { throw Mismatch("The backend rejected the form with \(reply.RETCODE): \(reply.RETMSG)") }
         guard let file = reply.DATA?.FILES.first, reply.DATA?.FILES.count == 1 else {
-            throw Mismatch("the backend has not one file")
+            throw Mismatch("The backend did not store exactly one file.")
         }
-        try require(image.byteCount <= Self.limit.bytes, "the image is larger than \(Self.limit)")
-        try require(file.bytes == image.byteCount, "the backend has \(file.bytes) of \(image.byteCount) bytes")
-        try require(file.sha256 == image.sha256, "the backend has other bytes")
-        try require(file.fileName == "ID-\(side).jpg", "the backend calls the file \(file.fileName)")
-        try require(file.width != nil && file.height != nil, "the backend could not read the image")
+        try require(image.byteCount <= Self.limit.bytes, "The image is larger than \(Self.limit).")
+        try require(file.bytes == image.byteCount, "The backend stored \(file.bytes) of \(image.byteCount) bytes.")
+        try require(file.sha256 == image.sha256, "The backend stored different bytes.")
+        try require(file.fileName == "ID-\(side).jpg", "The backend has the wrong file name \(file.fileName).")
+        try require(file.width != nil && file.height != nil, "The backend could not read the size of the image.")
         let names = reply.DATA?.FIELDS.map(\.name)
-        try require(names == ["USERNO", "BUSINESSTYPE", "BUSINESSNO", "DOCTYPE"], "the backend has other fields")
+        try require(names == ["USERNO", "BUSINESSTYPE", "BUSINESSNO", "DOCTYPE"], "The backend stored different fields.")
     }
 
-    private func require(_ isRight: Bool, _ problem: String) throws {
-        if !isRight { throw Mismatch(problem) }
+    private func require(_ isExpected: Bool, _ message: String) throws {
+        if !isExpected { throw Mismatch(message) }
     }
 }
 
-/// The answer of the backend.
+/// The response of the backend.
 struct Reply: Decodable, Sendable {
     struct Content: Decodable, Sendable {
         let FIELDS: [Field]
@@ -97,7 +97,7 @@ struct Reply: Decodable, Sendable {
     let DATA: Content?
 }
 
-/// What is not as it should be.
+/// A failed check.
 struct Mismatch: Error, CustomStringConvertible {
     let description: String
 

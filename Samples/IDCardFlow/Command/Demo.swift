@@ -3,18 +3,18 @@ import Foundation
 import ReceiverKit
 import Waybill
 
-/// The whole flow on one machine: a backend, two pictures of 12 megapixels, two uploads.
+/// The whole flow on one machine: a backend, two photos of 12 megapixels, two uploads.
 struct Demo {
-    /// Where the pictures are kept from run to run.
+    /// The directory that caches the photos between runs.
     var directory = ".build/specimen-cards"
-    /// The width of the pictures in pixels.
+    /// The width of the photos in pixels.
     var width = 4_032
-    /// Whether a person looks on in a browser: the uploads wait for the page, are slow, and the page stays afterwards.
+    /// Whether a browser shows the uploads: they wait for the page and are slow, and the page stays open afterwards.
     var isWatched = false
 
     func run() async throws {
         let cards = try await cards()
-        // A secret of this run: the backend knows it, and nothing prints it.
+        // A random secret for this run. It is not printed.
         let token = String(UInt64.random(in: .min ... .max), radix: 36)
         let receiver = try await Receiver.start(.init(token: token))
         let signals = isWatched ? StopSignals() : nil
@@ -26,39 +26,39 @@ struct Demo {
         }
         await receiver.stop()
         try result.get()
-        say("The backend has stopped and its files are gone.")
+        printLine("The backend has stopped and its files are deleted.")
     }
 
-    /// Writes the two photographs as `front.jpg` and `back.jpg`, and posts nothing.
+    /// Writes the two photos as `front.jpg` and `back.jpg` without posting them.
     ///
-    /// - Parameter directory: An existing directory. Files of these names in it are replaced.
-    /// - Throws: When the directory can't be written.
+    /// - Parameter directory: An existing directory. Existing files of these names are replaced.
+    /// - Throws: An error if the directory is not writable.
     func writePhotos(to directory: String) async throws {
         for side in CardArtist.Side.allCases {
             let path = "\(directory)/\(side.rawValue).jpg"
-            let photo = Data(try await CardArtist.picture(of: side, width: width))
+            let photo = Data(try await CardArtist.photo(of: side, width: width))
             try photo.write(to: URL(filePath: path), options: .atomic)
-            say("\(path): \(ByteCount(bytes: Int64(photo.count)))")
+            printLine("\(path): \(ByteCount(bytes: Int64(photo.count)))")
         }
     }
 
     private func cards() async throws -> CardArtist.Cards {
         let start = ContinuousClock.now
         let cards = try await CardArtist.cards(in: directory, width: width)
-        say("Specimen card: \(cards.front), \(cards.back) (\(Wording.seconds(.now - start)))")
+        printLine("Specimen card: \(cards.front), \(cards.back) (\(Format.seconds(.now - start)))")
         return cards
     }
 
-    /// Posts while somebody looks, and lets them look until they have seen enough.
+    /// Posts when the page is open, and runs until SIGINT or SIGTERM.
     private func postWatched(
         _ cards: CardArtist.Cards, to receiver: Receiver, _ token: String, _ signals: StopSignals
     ) async -> Result<Void, any Error> {
-        say("Open this in a browser; the uploads begin when the page is there. Ctrl-C ends it.\n\n  \(receiver.page)\n")
+        printLine("Open this page in a browser to start the uploads. Press Ctrl-C to end.\n\n  \(receiver.page)\n")
         let work = Task { () -> Result<Void, any Error> in
             await receiver.waitForWatcher()
             if Task.isCancelled { return .success(()) }
             let result = await post(cards, to: receiver, token)
-            if case .failure(let error) = result { say("\n\(error)") }
+            if case .failure(let error) = result { printLine("\n\(error)") }
             return result
         }
         await signals.wait()
@@ -69,18 +69,18 @@ struct Demo {
     private func post(
         _ cards: CardArtist.Cards, to receiver: Receiver, _ token: String
     ) async -> Result<Void, any Error> {
-        say("Backend: \(receiver.url)\n")
+        printLine("Backend: \(receiver.url)\n")
         let session = UploadSession()
         let business = Business(token: .secret(token), number: "B-\(UUID().uuidString.prefix(8))")
         do {
             for (side, path) in [("front", cards.front), ("back", cards.back)] {
-                // The back goes only after the front has arrived: an error ends the loop.
+                // The back is sent only after the front is stored: an error ends the loop.
                 var upload = CardUpload(side: side, path: path, business: business)
                 if isWatched { upload.rate = .kibibytes(20) }
                 try await upload.run(session, to: receiver.url)
             }
             await session.close()
-            say("\nBoth sides are stored, byte for byte.")
+            printLine("\nBoth sides are stored, byte for byte.")
             return .success(())
         } catch {
             await session.close(.cancel)

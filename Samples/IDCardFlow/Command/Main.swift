@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Posts the front of a card and, when that is stored, the back.
+/// Posts the front of a card, then the back.
 @main
 struct Command {
     static func main() async {
@@ -30,7 +30,7 @@ struct Command {
                 try await demo.run()
             }
         } catch {
-            print("\nIt did not work: \(error)")
+            print("\nIDCardFlow failed: \(error)")
             exit(1)
         }
     }

@@ -1,14 +1,14 @@
 import ReceiverKit
 import Waybill
 
-/// What a body will send for one of its parts, read from the body itself.
+/// The size and the digest of one part of a body, read from its chunks.
 struct PreparedImage {
     private(set) var byteCount: Int64 = 0
     let sha256: String
 
     init(of body: MultipartBody, part name: String) async throws {
         guard let range = body.parts.first(where: { $0.name == name })?.range else {
-            throw Mismatch("the form has no part \(name)")
+            throw Mismatch("The form has no part \(name).")
         }
         var digest = SHA256()
         var offset: Int64 = 0

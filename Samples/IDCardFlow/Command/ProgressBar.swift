@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Waybill
 
-/// Shows progress as a bar that moves on a terminal, as a line for each quarter elsewhere.
+/// Shows progress as a bar on a terminal, otherwise as a line per quarter.
 final class ProgressBar {
     private let label: String
     private let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -22,7 +22,7 @@ final class ProgressBar {
             fflush(nil)
         } else if percent / 25 > quartersShown, progress.phase != .connecting {
             quartersShown = percent / 25
-            say("  \(label) \(percent) %  \(amount(progress))")
+            printLine("  \(label) \(percent) %  \(amount(progress))")
         }
     }
 
@@ -33,14 +33,14 @@ final class ProgressBar {
     }
 }
 
-/// Prints a line at once: a pipe is watched too.
-func say(_ line: String) {
+/// Prints a line and flushes, because standard output may be a pipe.
+func printLine(_ line: String) {
     print(line)
     fflush(nil)
 }
 
-enum Wording {
-    /// A duration to a tenth of a second.
+enum Format {
+    /// Formats a duration with a precision of 0.1 s.
     static func seconds(_ duration: Duration) -> String {
         let parts = duration.components
         return String(format: "%.1f s", Double(parts.seconds) + Double(parts.attoseconds) / 1e18)

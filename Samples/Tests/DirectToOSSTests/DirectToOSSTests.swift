@@ -8,7 +8,7 @@ import WaybillStores
 @Suite(.timeLimit(.minutes(2))) struct DirectToOSSTests {
     private func photo() async throws -> String {
         let path = FileManager.default.temporaryDirectory.appending(path: "waybill-\(UUID().uuidString).jpg").path
-        try Data(await CardArtist.picture(of: .front, width: 1_000)).write(to: URL(filePath: path))
+        try Data(await CardArtist.photo(of: .front, width: 1_000)).write(to: URL(filePath: path))
         return path
     }
 

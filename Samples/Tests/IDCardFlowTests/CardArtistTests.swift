@@ -3,12 +3,12 @@ import Testing
 
 @testable import CardArtist
 
-/// The drawings are for the eye; what a program can hold them to is here.
+/// Tests of the testable properties of the drawings.
 struct CardArtistTests {
     @Test(arguments: CardArtist.Side.allCases)
-    func `a picture is the same every time and says how it was held`(_ side: CardArtist.Side) async throws {
-        let first = try await CardArtist.picture(of: side, width: 320)
-        #expect(try await CardArtist.picture(of: side, width: 320) == first)
+    func `rendering is deterministic and writes the Exif orientation`(_ side: CardArtist.Side) async throws {
+        let first = try await CardArtist.photo(of: side, width: 320)
+        #expect(try await CardArtist.photo(of: side, width: 320) == first)
         #expect(first.starts(with: [0xFF, 0xD8, 0xFF, 0xE1]))
         #expect(first.suffix(2) == [0xFF, 0xD9])
 
@@ -21,7 +21,7 @@ struct CardArtistTests {
         #expect(first.prefix(1_000).firstRange(of: entry) != nil)
     }
 
-    @Test func `both sides are drawn and differ from blank plastic`() {
+    @Test func `the two sides differ and have valid colors`() {
         let front = CardFace.draw(.front, scale: 3)
         let back = CardFace.draw(.back, scale: 3)
         #expect(front.pixels.count == 256 * 161)
@@ -29,13 +29,13 @@ struct CardArtistTests {
         #expect(front.pixels.allSatisfy { $0.min() >= 0 && $0.max() <= 1.01 })
     }
 
-    @Test func `every letter of the cards can be written`() {
+    @Test func `each character of the cards has a glyph`() {
         #expect(StrokeFont.missing(in: "ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789 <-./:'#").isEmpty)
         #expect(StrokeFont.missing(in: "a€") == ["a", "€"])
         #expect(!BrushFont.outlines("样", at: Point(0, 0), size: 1).isEmpty)
     }
 
-    @Test func `a homography takes corners to corners`() {
+    @Test func `a homography maps corners to corners`() {
         let from = [Point(1, 2), Point(9, 1), Point(8, 7), Point(2, 6)]
         let to = [Point(0, 0), Point(4, 0), Point(4, 3), Point(0, 3)]
         let map = Homography(from: from, to: to)
@@ -45,7 +45,7 @@ struct CardArtistTests {
         }
     }
 
-    @Test func `pictures are drawn once and kept`() async throws {
+    @Test func `photos are rendered once and cached`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "cards-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let cards = try await CardArtist.cards(in: directory, width: 64)

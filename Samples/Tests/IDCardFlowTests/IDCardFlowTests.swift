@@ -6,10 +6,10 @@ import Waybill
 
 @testable import IDCardFlow
 
-/// The flow as a person runs it, and what it must not swallow.
+/// The command, and its checks of the backend's response.
 @Suite(.timeLimit(.minutes(2)))
 struct IDCardFlowTests {
-    @Test func `both sides arrive and the program ends well`() async throws {
+    @Test func `the backend stores both sides and the program exits with 0`() async throws {
         let directory = try Directory()
         let (code, output) = try await runFlow(["--cards", directory.path, "--width", "800"])
         #expect(code == 0, "\(output)")
@@ -23,7 +23,7 @@ struct IDCardFlowTests {
         #expect(output.matches(of: /[0-9]+\.[0-9] KiB in/).count == 2)
     }
 
-    @Test func `watched, it waits for the page, posts both sides in sight of it, and ends when told`() async throws {
+    @Test func `--watch waits for the page, shows both uploads and exits on SIGINT`() async throws {
         let directory = try Directory()
         let flow = try Running(flow, ["--watch", "--cards", directory.path, "--width", "320"])
         let page = await flow.lines.compactMap { try? /(http:.*)\/#watch=([0-9a-f]{32})/.firstMatch(in: $0)?.output }
@@ -40,17 +40,17 @@ struct IDCardFlowTests {
         kill(events.process.processIdentifier, SIGKILL)
         #expect(seen.first?.contains(#""state":"arriving""#) == true)
         for side in ["front", "back"] { #expect(seen.contains { $0.contains("\"fileName\":\"ID-\(side).jpg\"") }) }
-        var said = ""
+        var output = ""
         for await line in flow.lines {
-            said += line + "\n"
+            output += line + "\n"
             if line.hasPrefix("Both sides are stored") { flow.process.interrupt() }
         }
         await flow.ended()
-        #expect(flow.process.terminationStatus == 0, "\(said)")
-        #expect(said.contains("its files are gone"))
+        #expect(flow.process.terminationStatus == 0, "\(output)")
+        #expect(output.contains("its files are deleted"))
     }
 
-    @Test func `--photos writes both photographs and posts nothing`() async throws {
+    @Test func `--photos writes both photos and posts nothing`() async throws {
         let directory = try Directory()
         let (code, output) = try await runFlow(["--photos", directory.path, "--width", "320"])
         #expect(code == 0, "\(output)")
@@ -58,24 +58,24 @@ struct IDCardFlowTests {
         #expect(output.contains("\(directory.path)/front.jpg: "))
         for side in CardArtist.Side.allCases {
             let photo = try Data(contentsOf: URL(filePath: "\(directory.path)/\(side.rawValue).jpg"))
-            #expect(photo == Data(try await CardArtist.picture(of: side, width: 320)))
+            #expect(photo == Data(try await CardArtist.photo(of: side, width: 320)))
         }
     }
 
-    @Test func `a directory for photographs that does not exist is an error`() async throws {
+    @Test func `a missing directory for photos is an error`() async throws {
         let directory = try Directory()
         let (code, output) = try await runFlow(["--photos", "\(directory.path)/missing", "--width", "320"])
         #expect(code == 1)
-        #expect(output.contains("It did not work"), "\(output)")
+        #expect(output.contains("IDCardFlow failed"), "\(output)")
     }
 
-    @Test func `unknown options are told`() async throws {
+    @Test func `an unknown option prints the usage`() async throws {
         let (code, output) = try await runFlow(["--nonsense", "1"])
         #expect(code == 64)
         #expect(output.contains("usage:"))
     }
 
-    @Test func `a refusal in the envelope is an error and does not print the token`() async throws {
+    @Test func `a rejection in the envelope is an error without the token`() async throws {
         let directory = try Directory()
         let cards = try await CardArtist.cards(in: directory.path, width: 320)
         let receiver = try await Receiver.start(.init(token: "the right one"))
@@ -100,7 +100,7 @@ struct IDCardFlowTests {
         ("fields", reply(files: [file()], fields: ["USERNO"])),
         ("leaked token", reply(files: [file()], fields: fields + ["TOKEN"])),
     ])
-    func `a backend that has something else is not believed`(_ name: String, _ reply: Reply) async throws {
+    func `a response that differs from the form is detected`(_ name: String, _ reply: Reply) async throws {
         let image = try await Self.image()
         let upload = CardUpload(side: "front", path: "", business: Business(token: .secret("t"), number: "1"))
         #expect(throws: Mismatch.self) { try upload.check(reply, image) }
@@ -108,7 +108,7 @@ struct IDCardFlowTests {
         #expect(throws: Never.self) { try upload.check(right, image) }
     }
 
-    // MARK: Help
+    // MARK: Helpers
 
     private let flow = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "IDCardFlow")
         .path
@@ -150,7 +150,7 @@ struct IDCardFlowTests {
     }
 }
 
-/// A directory that is gone with the value.
+/// A directory that is deleted with the object.
 private final class Directory {
     let path = FileManager.default.temporaryDirectory.appending(path: "flow-\(UUID().uuidString)").path
 
@@ -159,7 +159,7 @@ private final class Directory {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// A program whose lines are read as they come.
+/// A running program whose output is read line by line.
 private final class Running: Sendable {
     let process: Process
     let lines: AsyncStream<String>

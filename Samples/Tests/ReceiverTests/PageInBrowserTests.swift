@@ -70,7 +70,7 @@ struct PageInBrowserTests {
 
     @Test func `names are text and nothing else, whatever they hold`() async throws {
         try await withPage { receiver, scratch, browser in
-            let card = Data(try await CardArtist.picture(of: .front, width: 160))
+            let card = Data(try await CardArtist.photo(of: .front, width: 160))
             for name in hostileNames {
                 let fields = [("<b onclick=window.hit=7>", name.replacing("\n", with: " "))]
                 try await receiver.post(name, card, fields: fields, scratch: scratch)

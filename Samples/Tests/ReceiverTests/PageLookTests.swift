@@ -34,7 +34,7 @@ struct PageLookTests {
 
     @Test func `it fits narrow windows and names of any script and length`() async throws {
         try await withLook { receiver, scratch, browser in
-            let card = Data(try await CardArtist.picture(of: .front, width: 640))
+            let card = Data(try await CardArtist.photo(of: .front, width: 640))
             let names = [
                 String(repeating: "W", count: 300) + ".jpg", "بطاقة الهوية الوطنية — الوجه (١).jpg", "תעודת זהות.jpg",
                 "居民身份证 正面 🪪.jpg", "photo\u{202E}gpj.exe",

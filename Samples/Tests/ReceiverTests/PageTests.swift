@@ -177,7 +177,7 @@ struct PageTests {
 
     @Test func `pictures are encoded here, upright, small and without what the camera wrote`() async throws {
         try await withReceiver { receiver, scratch in
-            let card = Data(try await CardArtist.picture(of: .back, width: 640))
+            let card = Data(try await CardArtist.photo(of: .back, width: 640))
             #expect(card.range(of: Data("Specimen Optics".utf8)) != nil)
             try await receiver.post("card.jpg", card, scratch: scratch)
             let arrival = try #require(try await receiver.latest())

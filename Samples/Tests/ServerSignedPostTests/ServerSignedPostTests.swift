@@ -17,7 +17,7 @@ import WaybillStores
             keys: await keys.account(), bucket: "\(store.endpoint)/cards", name: "cards")
         let app = App(tickets: server.url)
         let path = FileManager.default.temporaryDirectory.appending(path: "waybill-\(UUID().uuidString).jpg").path
-        try Data(await CardArtist.picture(of: .back, width: 1_000)).write(to: URL(filePath: path))
+        try Data(await CardArtist.photo(of: .back, width: 1_000)).write(to: URL(filePath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
         let value = try await body(store, app, path)
         await app.close()
