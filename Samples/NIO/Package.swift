@@ -6,7 +6,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-// Samples beside libraries on SwiftNIO, which take minutes to build: apart, so that nobody waits for them at the first demo.
+// A separate package, because SwiftNIO and the libraries on it take minutes to build.
 let package = Package(
     name: "waybill-samples-nio",
     dependencies: [
@@ -21,7 +21,7 @@ let package = Package(
         .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
     ],
     targets: [
-        // A form sent by somebody else's client, chunk by chunk.
+        // A form streamed by AsyncHTTPClient.
         .executableTarget(
             name: "OtherClient",
             dependencies: [
@@ -38,7 +38,7 @@ let package = Package(
                 .product(name: "WaybillMultipart", package: "waybill"),
             ],
             swiftSettings: settings),
-        // A part that arrives at a server goes on as a part of a form of its own, in constant memory.
+        // A server that forwards parts in constant memory.
         .executableTarget(
             name: "Forwarder",
             dependencies: [
@@ -56,7 +56,7 @@ let package = Package(
                 .product(name: "Waybill", package: "waybill"),
             ],
             swiftSettings: settings),
-        // What a dashboard and a trace want to know of uploads.
+        // Metrics and traces of uploads.
         .target(
             name: "WatchingKit",
             dependencies: [

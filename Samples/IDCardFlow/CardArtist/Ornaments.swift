@@ -15,7 +15,7 @@ enum Ornaments {
         }
     }
 
-    /// Returns a rosette: one closed line that oscillates between two circles.
+    /// Returns a rosette: one line that oscillates between two circles.
     static func rosette(center: Point, radius: Float, petals: Int, turns: Int) -> Outline {
         let steps = 240 * turns
         return Outline(

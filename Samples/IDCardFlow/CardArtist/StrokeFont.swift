@@ -1,6 +1,7 @@
 /// Letters as pen strokes on a grid of 4 by 6.
 ///
-/// A glyph is a list of strokes; a stroke is a list of points `xy`. The prefix `~` makes it round, `o` round and closed.
+/// A glyph is a list of strokes; a stroke is a list of points `xy`. The prefix `~` means round, `o`
+/// round and closed.
 enum StrokeFont {
     /// Returns the strokes of a text with capitals of the given height and its upper left corner at `origin`.
     static func outlines(_ text: String, at origin: Point, height: Float, spacing: Float = 1) -> [Outline] {

@@ -54,7 +54,9 @@ struct CardUpload {
 
     /// Compares the backend's response with the bytes sent.
     func check(_ reply: Reply, _ image: PreparedImage) throws {
-        guard reply.RETCODE == "000000" else { throw Mismatch("The backend rejected the form with \(reply.RETCODE): \(reply.RETMSG)") }
+        guard reply.RETCODE == "000000" else {
+            throw Mismatch("The backend rejected the form with \(reply.RETCODE): \(reply.RETMSG)")
+        }
         guard let file = reply.DATA?.FILES.first, reply.DATA?.FILES.count == 1 else {
             throw Mismatch("The backend did not store exactly one file.")
         }
@@ -62,9 +64,10 @@ struct CardUpload {
         try require(file.bytes == image.byteCount, "The backend stored \(file.bytes) of \(image.byteCount) bytes.")
         try require(file.sha256 == image.sha256, "The backend stored different bytes.")
         try require(file.fileName == "ID-\(side).jpg", "The backend has the wrong file name \(file.fileName).")
-        try require(file.width != nil && file.height != nil, "The backend could not read the size of the image.")
+        try require(file.width != nil && file.height != nil, "The backend could not read the image.")
         let names = reply.DATA?.FIELDS.map(\.name)
-        try require(names == ["USERNO", "BUSINESSTYPE", "BUSINESSNO", "DOCTYPE"], "The backend stored different fields.")
+        try require(
+            names == ["USERNO", "BUSINESSTYPE", "BUSINESSNO", "DOCTYPE"], "The backend stored different fields.")
     }
 
     private func require(_ isExpected: Bool, _ message: String) throws {

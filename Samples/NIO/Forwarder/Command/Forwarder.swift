@@ -2,10 +2,10 @@ import Hummingbird
 import NIOCore
 import Waybill
 
-/// Takes forms and sends their files on, each as the part of a form of its own, while they still arrive.
+/// Receives forms and forwards each file as a part of another form while it arrives.
 ///
-/// No byte is kept: the part is read as fast as the other server takes it, and whoever sends us the form is slowed down
-/// to that. Memory is the same for a kilobyte and for a gigabyte.
+/// Nothing is stored: a part is read as fast as the target accepts it, and back pressure slows the client down to that.
+/// Memory is constant, whatever the size of the part.
 struct Forwarder: Sendable {
     let target: String
     let session = UploadSession.shared
@@ -22,13 +22,13 @@ struct Forwarder: Sendable {
             let form = try IncomingForm(
                 request.body.map { $0.readableBytesView }, contentType: request.headers[.contentType] ?? "")
             for try await part in form where part.fileName != nil {
-                let answer = try await session.upload(outgoing(part), to: target)
-                lines.append("\(part.name): \(answer.status) \(answer.text)")
+                let response = try await session.upload(outgoing(part), to: target)
+                lines.append("\(part.name): \(response.status) \(response.text)")
             }
         } catch let error as BodyError {
             return Self.text("\(error)\n", .badRequest)
         } catch let error as UploadError {
-            // The part may have failed us and not the target: what was sent so far has no closing boundary.
+            // Also if the incoming part failed: the outgoing body then lacks its closing boundary.
             return Self.text("\(error)\n", .badGateway)
         }
         return Self.text(lines.map { $0 + "\n" }.joined(), .ok)
@@ -40,7 +40,7 @@ struct Forwarder: Sendable {
                 "FILE", part.chunks, length: nil, fileName: part.head.safeFileName ?? "unnamed",
                 contentType: part.contentType)
         ]
-        // How long the part is, nobody knows before its end: sent chunked, not spilled to a disk.
+        // The length is unknown until the part ends: send it chunked instead of spooling it to the disk.
         form.unknownLength = .chunked
         return form
     }

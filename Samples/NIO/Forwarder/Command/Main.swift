@@ -2,7 +2,7 @@ import Glibc
 import Hummingbird
 import Logging
 
-/// `Forwarder TARGET [PORT]` takes forms at `POST /forward` and sends their files on to another URL.
+/// `Forwarder TARGET [PORT]` receives forms at `POST /forward` and forwards their files to another URL.
 @main
 struct Command {
     static func main() async {

@@ -13,11 +13,11 @@ struct Command {
         var form: MultipartForm = [.text("TOKEN", "specimen-token")]
         for path in arguments { form.append(.file("FILE", path: path)) }
         do {
-            let answer = try await post(form, to: url, by: .shared)
-            print("HTTP", answer.status)
-            print(answer.text)
+            let response = try await post(form, to: url, by: .shared)
+            print("HTTP", response.status)
+            print(response.text)
         } catch {
-            print("It did not work: \(error)")
+            print("OtherClient failed: \(error)")
         }
     }
 }

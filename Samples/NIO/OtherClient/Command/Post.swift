@@ -2,12 +2,12 @@ import AsyncHTTPClient
 import NIOCore
 import WaybillMultipart
 
-/// Posts a form by AsyncHTTPClient: Waybill makes the bytes, somebody else sends them.
+/// Posts a form with AsyncHTTPClient: Waybill creates the body, AsyncHTTPClient sends it.
 ///
-/// The body goes out chunk by chunk, so a file of any size costs one chunk of memory, and its length is known before the
-/// first byte leaves. A file that changes meanwhile fails the request with a `BodyError`.
+/// The body is streamed, so a file of any size needs one chunk of memory, and its length is known before the request.
+/// A file that changes during the request fails it with a `BodyError`.
 ///
-/// - Returns: The status and the text of the answer.
+/// - Returns: The status and the text of the response.
 func post(_ form: MultipartForm, to url: String, by client: HTTPClient) async throws -> (status: UInt, text: String) {
     let body = try await form.prepared()
     var request = HTTPClientRequest(url: url)
@@ -17,6 +17,6 @@ func post(_ form: MultipartForm, to url: String, by client: HTTPClient) async th
         body.chunks(ofSize: 512 * 1024).map { ByteBuffer(bytes: $0) },
         length: body.contentLength.map { .known($0) } ?? .unknown)
     let response = try await client.execute(request, timeout: .seconds(60))
-    let answer = try await response.body.collect(upTo: 1 << 20)
-    return (response.status.code, String(buffer: answer))
+    let content = try await response.body.collect(upTo: 1 << 20)
+    return (response.status.code, String(buffer: content))
 }

@@ -8,7 +8,7 @@ import Waybill
 
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct ForwarderTests {
-    /// A debug build parses slowly; what has to be flat shows with less as well.
+    /// A debug build parses slowly, and the smaller size also shows constant memory.
     static var largeSize: Int {
         #if DEBUG
             256 << 20
@@ -17,11 +17,11 @@ struct ForwarderTests {
         #endif
     }
 
-    @Test func `a part is sent on whole, and memory stays flat from a mebibyte to a gibibyte`() async throws {
+    @Test func `a large part is forwarded completely in constant memory`() async throws {
         try await withSink { sink in
             let forwarder = try await ForwarderProcess(target: sink)
             defer { forwarder.stop() }
-            // Once to warm up: pages of code, threads, connections.
+            // Warm up: code pages, threads, connections.
             #expect(try await send(1 << 20, to: forwarder.url).contains("FILE:\(1 << 20)"))
             let small = try forwarder.peakMemory
             #expect(try await send(Self.largeSize, to: forwarder.url).contains("FILE:\(Self.largeSize)"))
@@ -32,16 +32,16 @@ struct ForwarderTests {
         }
     }
 
-    @Test func `fields stay here, files go on one by one, broken forms are refused`() async throws {
+    @Test func `files are forwarded in order, fields are dropped and malformed forms are rejected`() async throws {
         try await withSink { sink in
             let forwarder = try await ForwarderProcess(target: sink)
             defer { forwarder.stop() }
-            let answer = try await UploadSession.shared.upload(
+            let forwarded = try await UploadSession.shared.upload(
                 [
                     .text("TOKEN", "x"), .data("front", [1, 2, 3], fileName: "身份证.jpg"),
                     .data("back", [], fileName: "../b.jpg"),
                 ], to: forwarder.url)
-            #expect(answer.text == "front: 200 OK 身份证.jpg FILE:3\nback: 200 OK b.jpg FILE:0\n", "\(answer.text)")
+            #expect(forwarded.text == "front: 200 OK 身份证.jpg FILE:3\nback: 200 OK b.jpg FILE:0\n", "\(forwarded.text)")
             var request = URLRequest(url: try #require(URL(string: forwarder.url)))
             request.httpMethod = "POST"
             request.setValue("multipart/form-data; boundary=B", forHTTPHeaderField: "Content-Type")
@@ -62,7 +62,7 @@ struct ForwarderTests {
         return try await UploadSession.shared.upload([.file("large", path: path)], to: url).text
     }
 
-    /// Another server, which counts what it is sent.
+    /// Runs a test with a target server that counts the bytes of each part.
     private func withSink(_ body: @escaping @Sendable (String) async throws -> Void) async throws {
         let router = Router()
         router.post("/sink") { request, _ in
@@ -91,7 +91,7 @@ struct ForwarderTests {
     }
 }
 
-/// The sample as a process of its own, so that its memory is its own.
+/// The sample in its own process, to measure its memory.
 final class ForwarderProcess {
     let url: String
     private let process = Process()
@@ -112,7 +112,7 @@ final class ForwarderProcess {
         url = String(try #require(line.split(separator: " ").last).dropLast())
     }
 
-    /// The most memory that it had resident (`VmHWM` of `proc_pid_status(5)`).
+    /// The peak resident memory in bytes (`VmHWM` of `proc_pid_status(5)`).
     var peakMemory: Int {
         get throws {
             let status = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)

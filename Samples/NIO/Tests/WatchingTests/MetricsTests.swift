@@ -7,7 +7,7 @@ import Waybill
 @testable import WatchingKit
 
 @Suite(.timeLimit(.minutes(1))) struct MetricsTests {
-    /// Uploads one after the other, and what was recorded once the session had closed.
+    /// Runs uploads and returns the metrics after the session has closed.
     private func metrics(
         _ configuration: UploadSession.Configuration = .init(), _ uploads: (UploadSession) async throws -> Void
     ) async throws -> TestMetrics {
@@ -30,7 +30,7 @@ import Waybill
         try metrics.expectCounter(label, dimensions).totalValue
     }
 
-    @Test func `an upload that the receiver stores is counted, timed and weighed`() async throws {
+    @Test func `successful uploads record counters, times and bytes`() async throws {
         let receiver = try await Receiver.start(.init(token: "right"))
         let size = 300_000
         let metrics = try await metrics { session in
@@ -52,7 +52,7 @@ import Waybill
         let firstByte = try metrics.expectTimer("waybill.attempt.first_byte").values
         #expect(total.count == 2 && firstByte.count == 2)
         #expect(firstByte.allSatisfy { $0 > 0 } && total.allSatisfy { $0 > 0 })
-        // The second upload goes over the first one's connection, and nothing is told of TLS where there is none.
+        // The second upload reuses the connection; without TLS there are no TLS times.
         #expect(try metrics.expectTimer("waybill.attempt.connect").values.count == 1)
         #expect(try metrics.expectTimer("waybill.attempt.tls").values.isEmpty)
         let sent = try metrics.expectRecorder("waybill.attempt.bytes", [("direction", "sent")]).values
@@ -61,7 +61,7 @@ import Waybill
         #expect(received.count == 2 && received.allSatisfy { $0 > 0 })
     }
 
-    @Test func `a failure that passes is an attempt and a retry more, and a success`() async throws {
+    @Test func `a retried failure records two attempts, one retry and a success`() async throws {
         let server = try await ScriptedServer([503, 200])
         let metrics = try await metrics(quick(retries: 3)) { session in
             let response = try await session.upload([.text("a", "1")], to: server.url)
@@ -76,7 +76,7 @@ import Waybill
         #expect(try metrics.expectTimer("waybill.retry.wait").values.count == 1)
     }
 
-    @Test func `the first byte is the answer's, not one that was sent`() async throws {
+    @Test func `the first-byte timer measures the response, not the request`() async throws {
         let server = try await ScriptedServer([200], after: .milliseconds(50))
         let metrics = try await metrics { session in
             _ = try await session.upload([.data("FILE", [1, 2, 3], fileName: "a.bin")], to: server.url)
@@ -86,14 +86,14 @@ import Waybill
         #expect(times.count == 1 && times[0] >= 50_000_000, "\(times)")
     }
 
-    @Test func `failures are told apart by code and outcome, and dimensions hold nothing else`() async throws {
+    @Test func `dimensions of failures contain only codes and outcomes`() async throws {
         let server = try await ScriptedServer([404])
         let metrics = try await metrics(quick(retries: 0)) { session in
             let form: MultipartForm = [.text("TOKEN", .secret("s3cr3t")), .data("FILE", [1], fileName: "身份证.jpg")]
             await #expect(throws: UploadError.self) { try await session.upload(form, to: server.url + "?key=s3cr3t") }
             await #expect(throws: UploadError.self) { try await session.upload(form, to: server.url) }
             await server.stop()
-            // Nobody listens there any more.
+            // The port is closed now.
             await #expect(throws: UploadError.self) { try await session.upload(form, to: server.url) }
             let cancelled = Task { try await session.upload(form, to: server.url) }
             cancelled.cancel()
@@ -124,7 +124,7 @@ import Waybill
         #expect([nil, .cancelled, .stalled].map(Dimension.result) == ["success", "cancelled", "failure"])
     }
 
-    @Test func `phases are lengths, and those that did not take place are missing`() {
+    @Test func `phases have durations and exclude those that did not take place`() {
         var metrics = TransferMetrics()
         #expect(metrics.phases.isEmpty)
         (metrics.nameLookup, metrics.connect, metrics.tls) = (.milliseconds(2), .milliseconds(5), .milliseconds(9))
@@ -133,7 +133,7 @@ import Waybill
         #expect(metrics.phases.map(\.time) == [2, 3, 4, 21].map { .milliseconds($0) })
         metrics.tls = .zero
         #expect(metrics.phases.map(\.phase) == [.dns, .connect, .total])
-        // A name that can't be looked up, and a host that does not answer.
+        // The name was resolved, and the host does not respond.
         metrics.connect = .zero
         #expect(metrics.phases.map(\.phase) == [.dns, .total])
     }

@@ -2,9 +2,9 @@ import FlyingFox
 import FlyingSocks
 import Foundation
 
-/// A server on 127.0.0.1 that gives a list of statuses, one for each request, and keeps what `traceparent` they had.
+/// A server on 127.0.0.1 that responds with a list of statuses and records the `traceparent` of each request.
 final class ScriptedServer: Sendable {
-    actor Book {
+    actor Script {
         private var statuses: [Int]
         private(set) var traceparents: [String] = []
 
@@ -12,7 +12,7 @@ final class ScriptedServer: Sendable {
             self.statuses = statuses
         }
 
-        /// The last status is given to all that come later.
+        /// Returns the next status; the last one repeats.
         func next(_ traceparent: String?) -> Int {
             traceparents.append(traceparent ?? "none")
             return statuses.count > 1 ? statuses.removeFirst() : statuses[0]
@@ -20,22 +20,22 @@ final class ScriptedServer: Sendable {
     }
 
     let url: String
-    let book: Book
+    let script: Script
     private let server: HTTPServer
     private let running: Task<Void, any Error>
 
-    /// Each answer comes a while after the last byte of its request.
+    /// Starts the server. Each response is delayed after the end of its request.
     init(_ statuses: [Int], after delay: Duration = .zero) async throws {
-        let book = Book(statuses)
+        let script = Script(statuses)
         let server = HTTPServer(
             config: HTTPServer.Configuration(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled))
         await server.appendRoute("POST /customers/4711") { request in
             _ = try await request.bodyData
             try await Task.sleep(for: delay)
-            let status = await book.next(request.headers[HTTPHeader("traceparent")])
-            return HTTPResponse(statusCode: HTTPStatusCode(status, phrase: "of the script"))
+            let status = await script.next(request.headers[HTTPHeader("traceparent")])
+            return HTTPResponse(statusCode: HTTPStatusCode(status, phrase: "Scripted"))
         }
-        self.book = book
+        self.script = script
         self.server = server
         running = Task { try await server.run() }
         try await server.waitUntilListening(timeout: 30)

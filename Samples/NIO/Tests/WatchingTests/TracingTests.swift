@@ -29,14 +29,14 @@ import Waybill
         }
     }
 
-    @Test func `each attempt has its span and its traceparent, under one span of the upload`() async throws {
+    @Test func `each attempt has a child span of the upload and its own traceparent`() async throws {
         let server = try await ScriptedServer([503, 200])
         let session = UploadSession()
         let response = try await tracer.withSpan("business") { _ in
             try await session.send(request(server.url, retries: 3), tracedBy: tracer)
         }
         #expect(response.attempts.count == 2)
-        let traceparents = await server.book.traceparents
+        let traceparents = await server.script.traceparents
         await server.stop()
 
         #expect(tracer.memory.activeSpans.isEmpty)
@@ -64,7 +64,7 @@ import Waybill
         }
     }
 
-    @Test func `an upload that fails says why, in words that hold no URL`() async throws {
+    @Test func `a failed upload has its code and outcome in the span but no URL`() async throws {
         let server = try await ScriptedServer([404])
         let session = UploadSession()
         await #expect(throws: UploadError.self) { try await session.send(request(server.url), tracedBy: tracer) }
@@ -83,7 +83,7 @@ import Waybill
         }
     }
 
-    @Test func `an upload that is cancelled leaves no span open`() async throws {
+    @Test func `a cancelled upload leaves no span open`() async throws {
         let server = try await ScriptedServer([200])
         let session = UploadSession()
         for _ in 0..<20 {
@@ -91,7 +91,7 @@ import Waybill
             task.cancel()
             _ = await task.result
         }
-        // What an abandoned interceptor does comes before this.
+        // Closing the session waits for abandoned interceptors.
         await session.close()
         await server.stop()
         #expect(tracer.memory.activeSpans.isEmpty)
@@ -99,7 +99,7 @@ import Waybill
         #expect(uploads.count == 20)
     }
 
-    @Test func `the command's report tells of the upload, its attempt and the header field`() async throws {
+    @Test func `the report lists the upload, its attempt and the header field`() async throws {
         let receiver = try await Receiver.start(.init(token: "right"))
         let response = try await UploadSession().send(request(receiver.url), tracedBy: tracer)
         await receiver.stop()

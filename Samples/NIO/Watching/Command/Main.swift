@@ -3,12 +3,12 @@ import ReceiverKit
 import Waybill
 import WatchingKit
 
-/// `Watching` sends a mebibyte to a backend on this machine and prints what was measured of it.
+/// `Watching` sends a mebibyte to a local backend and prints the metrics and spans.
 @main
 struct Command {
     static func main() async throws {
         let receiver = try await Receiver.start(.init(token: "specimen-token"))
-        // A program has `MetricsSystem.bootstrap` and `InstrumentationSystem.bootstrap` in its first lines instead.
+        // A program calls `MetricsSystem.bootstrap` and `InstrumentationSystem.bootstrap` at its start instead.
         let metrics = TestMetrics()
         let tracer = TraceContextTracer()
 
@@ -22,7 +22,7 @@ struct Command {
             let request = UploadRequest(.post, receiver.url, content: .form(form))
             print(try await session.send(request, tracedBy: tracer))
         } catch {
-            print("It did not work: \(error)")
+            print("The upload failed: \(error)")
         }
         await session.close()
         await watching.value

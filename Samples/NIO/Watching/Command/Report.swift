@@ -2,7 +2,7 @@ import InMemoryTracing
 import MetricsTestKit
 import Tracing
 
-/// What was measured, for a person to read.
+/// A readable report of metrics and spans.
 struct Report: CustomStringConvertible {
     let description: String
 

@@ -1,8 +1,8 @@
 import InMemoryTracing
 import Tracing
 
-/// A tracer that keeps its spans in memory and speaks W3C Trace Context (`traceparent`, level 1, section 3.2). A program has
-/// one that sends them somewhere, from its OpenTelemetry library; to the sample it makes no difference.
+/// A tracer that keeps its spans in memory and propagates W3C Trace Context (`traceparent`, level 1, section 3.2). A
+/// program uses the tracer of its OpenTelemetry library instead.
 struct TraceContextTracer: Tracer {
     let memory = InMemoryTracer(
         idGenerator: .init(nextTraceID: { hex(.random(in: 1 ... .max)) + hex(.random(in: 0 ... .max)) }) {
@@ -35,7 +35,7 @@ struct TraceContextTracer: Tracer {
 
     func forceFlush() {}
 
-    /// Version 00, sampled.
+    /// Returns the value of `traceparent`: version 00, sampled.
     static func header(of span: InMemorySpanContext) -> String { "00-\(span.traceID)-\(span.spanID)-01" }
 }
 

@@ -1,6 +1,6 @@
 import Waybill
 
-/// What the time of an attempt is spent on; the raw value is the end of a timer's label.
+/// A phase of an attempt. The raw value is the last component of the label of its timer.
 enum AttemptPhase: String, CaseIterable {
     case dns
     case connect
@@ -9,8 +9,8 @@ enum AttemptPhase: String, CaseIterable {
 }
 
 extension TransferMetrics {
-    /// The phases that took place, with the length of each. The figures of an attempt all count from its start; name,
-    /// connection and TLS follow each other, so each is told apart from what came before it.
+    /// The phases that took place, with their durations. `TransferMetrics` counts from the start of the attempt; name
+    /// resolution, TCP and TLS are consecutive, so each duration is a difference.
     var phases: [(phase: AttemptPhase, time: Duration)] {
         var phases: [(AttemptPhase, Duration)] = []
         if connection?.isReused != true {
@@ -19,7 +19,7 @@ extension TransferMetrics {
             phases.append((.tls, tls - connect))
         }
         phases.append((.total, total))
-        // What was never reached is zero, and less than zero after its predecessor was taken off.
+        // A phase that was not reached is zero, and its difference zero or negative.
         return phases.filter { $0.1 > .zero }
     }
 }

@@ -1,6 +1,6 @@
 import Waybill
 
-/// The few words that tell uploads apart in metrics and traces.
+/// The values of dimensions in metrics and traces.
 enum Dimension {
     static let none = "none"
 
@@ -12,7 +12,7 @@ enum Dimension {
         }
     }
 
-    /// The name of a code; `other` for one that is not a plain word. An interceptor can name codes as it likes.
+    /// Returns the name of a code; `other` if it is not a single ASCII word, which interceptors can choose.
     static func code(_ code: UploadError.Code?) -> String {
         code.map { word($0.description) } ?? none
     }

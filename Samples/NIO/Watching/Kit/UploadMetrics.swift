@@ -1,7 +1,7 @@
 import Metrics
 import Waybill
 
-/// Records what a session's uploads do to whatever swift-metrics was set up with.
+/// Records metrics of a session's uploads with swift-metrics.
 ///
 /// ```swift
 /// let watching = UploadMetrics().watch(session)
@@ -10,24 +10,24 @@ import Waybill
 /// await watching.value                            // everything is recorded
 /// ```
 ///
-/// | label | kind | dimensions |
+/// | label | type | dimensions |
 /// | --- | --- | --- |
-/// | `waybill.uploads` | counter, one for each upload that ended | `result`, `code`, `outcome` |
-/// | `waybill.upload.time` | timer, waits and retries included | none |
-/// | `waybill.attempts` | counter, one for each attempt that ended | `status`, `code` |
-/// | `waybill.attempt.dns` | timer, of the look-up of the name | none |
-/// | `waybill.attempt.connect` | timer, of TCP alone | none |
-/// | `waybill.attempt.tls` | timer, of TLS alone | none |
-/// | `waybill.attempt.first_byte` | timer, from the attempt's start until the answer begins | none |
-/// | `waybill.attempt.total` | timer, of the whole attempt | none |
-/// | `waybill.attempt.bytes` | recorder, of bytes on the wire without TLS | `direction` |
-/// | `waybill.retries` | counter, one for each retry that was decided on | none |
-/// | `waybill.retry.wait` | timer, of the wait before it | none |
+/// | `waybill.uploads` | counter of finished uploads | `result`, `code`, `outcome` |
+/// | `waybill.upload.time` | timer, including waits and retries | none |
+/// | `waybill.attempts` | counter of finished attempts | `status`, `code` |
+/// | `waybill.attempt.dns` | timer of the name resolution | none |
+/// | `waybill.attempt.connect` | timer of TCP | none |
+/// | `waybill.attempt.tls` | timer of TLS | none |
+/// | `waybill.attempt.first_byte` | timer from the start of the attempt to the response head | none |
+/// | `waybill.attempt.total` | timer of the whole attempt | none |
+/// | `waybill.attempt.bytes` | recorder of bytes on the wire without TLS | `direction` |
+/// | `waybill.retries` | counter of scheduled retries | none |
+/// | `waybill.retry.wait` | timer of the wait before a retry | none |
 ///
-/// `result` is `success`, `failure` or `cancelled`; `code` the word of `UploadError.Code`, or `none`; `outcome` one of `notSent`,
-/// `incomplete`, `rejected`, `unknown` and `none`; `status` the class of the status, as in `5xx`, or `none`; `direction` is `sent` or
-/// `received`. No dimension holds a URL, a name, an id or words of a server, so there are few series however many uploads there
-/// are. A connection that was kept alive adds nothing to the timers of its making.
+/// `result` is `success`, `failure` or `cancelled`; `code` is the name of an `UploadError.Code` or `none`; `outcome` is
+/// `notSent`, `incomplete`, `rejected`, `unknown` or `none`; `status` is a class such as `5xx`, or `none`; `direction`
+/// is `sent` or `received`. No dimension contains a URL, a name, an id or text of a server, so the number of series is
+/// small and constant. Attempts on a reused connection record no DNS, TCP and TLS times.
 public struct UploadMetrics: Sendable {
     private let prefix: String
     private let factory: any MetricsFactory
@@ -39,11 +39,11 @@ public struct UploadMetrics: Sendable {
     private let retries: Counter
     private let retryWait: Timer
 
-    /// Metrics under a prefix.
+    /// Creates metrics with a prefix.
     ///
     /// - Parameters:
-    ///   - prefix: What all labels begin with.
-    ///   - factory: Where they go; the program's own unless told otherwise.
+    ///   - prefix: The first component of all labels.
+    ///   - factory: The metrics factory; by default that of the program.
     public init(prefix: String = "waybill", factory: any MetricsFactory = MetricsSystem.factory) {
         self.prefix = prefix
         self.factory = factory
@@ -63,19 +63,19 @@ public struct UploadMetrics: Sendable {
         retryWait = timer("retry.wait")
     }
 
-    /// Records all that happens to a session's uploads from now on, until the session is closed.
+    /// Starts recording the events of a session, until the session is closed.
     ///
-    /// - Returns: The task that listens. It ends after the session's last upload; cancel it to stop earlier.
+    /// - Returns: The task that records. It ends after the last upload of the session; cancel it to stop earlier.
     @discardableResult
     public func watch(_ session: UploadSession) -> Task<Void, Never> {
-        // Listening begins here, not when the task gets its thread: an upload started next is heard from its first event.
+        // Subscribe here, not in the task: the task may start after the first events of the next upload.
         let events = session.events.makeAsyncIterator()
         return Task {
             var events = events
-            var answers = AnswerTimes()
+            var responseTimes = ResponseTimes()
             while let event = await events.next() {
                 record(event)
-                if let time = answers.time(of: event) { firstByte.record(duration: time) }
+                if let time = responseTimes.time(of: event) { firstByte.record(duration: time) }
             }
         }
     }

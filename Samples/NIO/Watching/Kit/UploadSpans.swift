@@ -1,22 +1,22 @@
 import Tracing
 import Waybill
 
-/// The spans of one upload, each closed once.
+/// The spans of one upload. Each is ended once.
 actor UploadSpans {
     nonisolated let tracer: any Tracer
     nonisolated let upload: any Span
     private var attempts: [Int: (span: any Span, start: UInt64)] = [:]
-    private var isOver = false
+    private var hasEnded = false
 
     init(tracer: any Tracer, upload: any Span) {
         self.tracer = tracer
         self.upload = upload
     }
 
-    /// The context of an attempt, whose span is opened unless it is open already; `nil` when the upload is over, for an
-    /// upload that is cancelled does not wait for its interceptors.
+    /// Returns the context of an attempt, and starts its span on the first call. Returns `nil` after the end of the
+    /// upload: a cancelled upload does not wait for its interceptors.
     func open(_ number: Int, _ method: HTTPRequest.Method) -> InstrumentationContext? {
-        guard !isOver else { return nil }
+        guard !hasEnded else { return nil }
         if let attempt = attempts[number] { return attempt.span.context }
         let start = DefaultTracerClock.now
         let span: any Span = tracer.startSpan(method.rawValue, context: upload.context, ofKind: .client, at: start)
@@ -28,17 +28,17 @@ actor UploadSpans {
         return span.context
     }
 
-    /// An attempt is over now.
+    /// Ends the span of an attempt now.
     func close(_ number: Int, _ report: AttemptReport) {
         guard let (span, _) = attempts.removeValue(forKey: number) else { return }
         report.write(to: span)
         span.end()
     }
 
-    /// The upload is over. Attempts whose end nobody heard end where their figures say.
+    /// Ends the span of the upload. Attempts without an end event end at the time of their metrics.
     func close(_ result: Result<UploadResponse, UploadError>) {
-        guard !isOver else { return }
-        isOver = true
+        guard !hasEnded else { return }
+        hasEnded = true
         let past: [UploadAttempt]
         switch result {
         case .success(let response):
@@ -59,7 +59,7 @@ actor UploadSpans {
             let nanoseconds = UInt64(length.seconds) * 1_000_000_000 + UInt64(length.attoseconds / 1_000_000_000)
             span.end(at: DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: start + nanoseconds))
         }
-        // One that was opened and never begun: a cancel came in between.
+        // Cancelled after the span was started and before the attempt.
         for (span, _) in attempts.values { span.end() }
         attempts = [:]
         upload.attributes["waybill.attempts"] = past.count
@@ -67,7 +67,7 @@ actor UploadSpans {
     }
 }
 
-/// What a span says of an attempt that is over.
+/// The attributes of a finished attempt.
 struct AttemptReport: Sendable {
     let status: HTTPResponse.Status?
     let code: UploadError.Code?
@@ -97,7 +97,7 @@ struct AttemptReport: Sendable {
     }
 }
 
-/// The error of an upload in two words: the message of the error itself names hosts and files.
+/// The code and the outcome of an upload error, without its message, which contains hosts and files.
 struct UploadFailure: Error, CustomStringConvertible {
     let code: String
     let outcome: String

@@ -1,32 +1,33 @@
 import Tracing
 import Waybill
 
-/// Traces one upload: a span for all of it, and one for each attempt, whose context goes to the server in the header fields
-/// that the tracer wants (`traceparent` with one that speaks W3C Trace Context).
+/// Traces one upload with a span, and each attempt with a child span. The tracer propagates the context of an attempt
+/// to the server in header fields (`traceparent` for W3C Trace Context).
 ///
-/// `UploadSession.send(_:tracedBy:)` does all of it. By hand, with a handle:
+/// `UploadSession.send(_:tracedBy:)` traces a request. To trace an upload task:
 ///
 /// ```swift
 /// let tracing = UploadTracing()
-/// request.interceptors.append(tracing)            // last, so that its spans don't hold the work of others
+/// request.interceptors.append(tracing)            // last, so that spans exclude other interceptors
 /// let task = session.start(request)
 /// await tracing.follow(task)
 /// ```
 ///
-/// It is made for each upload and not once for a session, because a trace belongs to whoever asked for the upload. A hop to
-/// another origin gets its span and no header field: what interceptors add stays behind there.
+/// Create a value for each upload, because the parent span belongs to its caller. A redirect to another origin gets a
+/// span but no header field: header fields of interceptors are dropped on cross-origin redirects.
 ///
-/// A span of an attempt is called like its method, has `http.request.method`, `http.response.status_code`,
-/// `http.request.resend_count`, `error.type` and `waybill.sent` (body bytes); that of the upload is called `upload` and has
-/// `waybill.attempts` and `waybill.outcome`. URLs, names and words of a server are in neither.
+/// The span of an attempt has the name of the method and the attributes `http.request.method`,
+/// `http.response.status_code`, `http.request.resend_count`, `error.type` and `waybill.sent` (body bytes). The span of
+/// the upload has the name `upload` and the attributes `waybill.attempts`, `waybill.outcome` and `error.type`. Neither
+/// contains URLs, names or text of a server.
 public struct UploadTracing: UploadInterceptor {
     private let spans: UploadSpans
 
-    /// Opens the span of an upload.
+    /// Starts the span of an upload.
     ///
     /// - Parameters:
-    ///   - tracer: Whose spans; the program's own unless told otherwise.
-    ///   - context: What the span is a child of; the current one unless told otherwise.
+    ///   - tracer: The tracer; by default that of the program.
+    ///   - context: The parent context; by default the current one.
     public init(
         tracer: any Tracer = InstrumentationSystem.tracer,
         context: InstrumentationContext = .current ?? .topLevel
@@ -34,17 +35,17 @@ public struct UploadTracing: UploadInterceptor {
         spans = UploadSpans(tracer: tracer, upload: tracer.startSpan("upload", context: context, ofKind: .internal))
     }
 
-    /// Opens the span of an attempt and puts its context into the header fields.
+    /// Starts the span of an attempt and injects its context into the header fields.
     public func adapt(_ request: inout OutgoingRequest) async throws {
         guard let context = await spans.open(request.attempt, request.method) else { return }
         spans.tracer.inject(context, into: &request.headers, using: HeaderInjector())
     }
 
-    /// Closes the spans as the attempts end, and returns when the upload has.
+    /// Ends the spans with their attempts, and returns after the end of the upload.
     ///
-    /// A task that is cancelled in here cancels the upload, as one that waits for the response does.
+    /// Cancelling the calling task cancels the upload, as it does for `UploadTask.response`.
     ///
-    /// - Returns: How the upload ended.
+    /// - Returns: The result of the upload.
     @discardableResult
     public func follow(_ task: UploadTask) async -> Result<UploadResponse, UploadError> {
         async let listening: Void = listen(to: task)
@@ -75,7 +76,7 @@ public struct UploadTracing: UploadInterceptor {
 }
 
 extension UploadSession {
-    /// Sends a request under a span that is a child of the current one, and waits for the answer.
+    /// Sends a request in a child span of the current span, and waits for the response.
     ///
     /// - Throws: `UploadError`.
     public func send(
@@ -88,7 +89,7 @@ extension UploadSession {
     }
 }
 
-/// Writes what a tracer wants to pass on into header fields. A key that is no field name is left out.
+/// Injects a trace context into header fields. Keys that are not valid field names are skipped.
 struct HeaderInjector: Injector {
     func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
         guard let name = HTTPField.Name(key) else { return }

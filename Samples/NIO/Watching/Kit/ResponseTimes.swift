@@ -1,13 +1,13 @@
 import Waybill
 
-/// How long attempts waited for their answers, told by the times of events.
+/// Measures the time to the first byte of responses with the times of events.
 ///
-/// `TransferMetrics.firstByte` does not serve for requests with a body: libcurl (7.88 does) may stop that clock at the first byte
-/// that it sends.
-struct AnswerTimes {
+/// `TransferMetrics.firstByte` is unsuitable for requests with a body: libcurl may stop that timer at the first byte sent
+/// (7.88 does).
+struct ResponseTimes {
     private var starts: [UploadID: Duration] = [:]
 
-    /// The time from the start of an attempt to the head of its answer, if this event is that head.
+    /// Returns the time from the start of an attempt to its response head, if the event is the response head.
     mutating func time(of event: UploadEvent) -> Duration? {
         switch event.kind {
         case .attemptStarted: starts[event.id] = event.elapsed
