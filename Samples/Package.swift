@@ -6,7 +6,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-// Without the trait `All` this package fetches what IDCardFlow and the Receiver need: FlyingFox, swift-http-types, swift-log.
+// Without the trait `All` this package fetches what IDCardFlow and the Receiver need: FlyingFox, swift-http-types,
+// swift-log.
 let all: TargetDependencyCondition? = .when(traits: ["All"])
 
 let waybill: Target.Dependency = .product(name: "Waybill", package: "waybill")
@@ -38,7 +39,7 @@ let package = Package(
                 "Also the samples of object stores and of the outbox: swift-crypto, GRDB, swift-service-lifecycle.")
     ],
     dependencies: [
-        // All default traits or none: SwiftPM then passes the same flags as in the root package, and reuses what was built there.
+        // All default traits or none: SwiftPM then passes the same flags as in the root package, and reuses its build.
         .package(name: "waybill", path: "..", traits: [.trait(name: "default", condition: .when(traits: ["All"]))]),
         .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -46,12 +47,12 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.9.0"),
     ],
     targets: [
-        // A backend that takes forms: streaming parser on a small HTTP server.
+        // A backend for forms: the streaming parser on a small HTTP server.
         .target(
             name: "ReceiverKit",
             dependencies: [flyingFox, flyingSocks, jpeg, multipart],
             path: "Receiver/Kit",
-            // Part of the program, so that it runs from anywhere.
+            // Embedded, so that the program runs from any directory.
             resources: [.embedInCode("Page")], swiftSettings: settings),
         .executableTarget(
             name: "Receiver", dependencies: ["ReceiverKit"], path: "Receiver/Command", swiftSettings: settings),
@@ -60,7 +61,7 @@ let package = Package(
             dependencies: ["CardArtist", "ReceiverKit", command],
             swiftSettings: settings),
 
-        // Two sides of a specimen identity card, drawn, photographed, prepared and posted.
+        // Renders two photos of a specimen identity card, compresses and posts them.
         .target(
             name: "CCardJPEG", path: "IDCardFlow/CCardJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
         .target(
@@ -76,7 +77,7 @@ let package = Package(
 
         // MARK: Object stores and sealed responses: trait All
 
-        // Signed parameters, and answers sealed with AES-GCM.
+        // Signed parameters, and responses encrypted with AES-GCM.
         .target(
             name: "SealedKit",
             dependencies: [crypto, flyingFox, flyingSocks, waybill, testing],
@@ -90,13 +91,13 @@ let package = Package(
             dependencies: ["SealedKit", crypto, waybill],
             swiftSettings: settings),
 
-        // As much of an object store as the two samples below need; it checks what it is sent.
+        // The part of an object store that the next two samples need. It verifies requests.
         .target(
             name: "LittleStore",
             dependencies: [crypto, flyingFox, flyingSocks, testing],
             path: "LittleStore", swiftSettings: settings),
 
-        // Photos straight into the store, with keys from a token server.
+        // Uploads photos to the store, with keys from a token server.
         .target(
             name: "DirectKit",
             dependencies: ["LittleStore", flyingFox, flyingSocks, waybill, stores],
@@ -110,7 +111,7 @@ let package = Package(
             dependencies: ["DirectKit", "LittleStore", "CardArtist", stores],
             swiftSettings: settings),
 
-        // A server that signs forms, and an app without a secret that posts them.
+        // A server that signs forms, and an app without a key that posts them.
         .target(
             name: "SignedPostKit",
             dependencies: ["LittleStore", flyingFox, flyingSocks, waybill, stores],
@@ -124,7 +125,7 @@ let package = Package(
             dependencies: ["SignedPostKit", "LittleStore", "CardArtist", waybill, stores],
             swiftSettings: settings),
 
-        // Many photos into Qiniu, a few at once.
+        // Uploads many photos to Qiniu, three at a time.
         .target(
             name: "QiniuBatchKit",
             dependencies: [crypto, flyingFox, flyingSocks, waybill, stores, testing],
@@ -138,7 +139,7 @@ let package = Package(
             dependencies: ["QiniuBatchKit", waybill, stores],
             swiftSettings: settings),
 
-        // Which side of a card it is, and then both sides for the bank.
+        // Recognizes the sides of a card and submits both to a bank.
         .target(
             name: "CardRecognitionKit",
             dependencies: [crypto, flyingFox, flyingSocks, waybill, jpeg, testing],
@@ -154,13 +155,13 @@ let package = Package(
 
         // MARK: The outbox: trait All
 
-        // A backend that books each form once, however often it comes, and keeps count.
+        // A backend that honors idempotency keys and counts requests.
         .target(
             name: "LittleBackend",
             dependencies: [flyingFox, flyingSocks, "ReceiverKit", testing],
             path: "LittleBackend", swiftSettings: settings),
 
-        // Cards that are handed over, a worker that is killed twice, and a program that learns what it missed.
+        // An outbox with workers that are killed, and results that are read until they are acknowledged.
         .target(
             name: "KioskKit",
             dependencies: [lifecycle, waybill, outbox],
@@ -178,7 +179,7 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        // Who goes first, and what is the same: in a program, and on the disk.
+        // Priorities and duplicates, in a session and in an outbox.
         .executableTarget(
             name: "PriorityQueue",
             dependencies: ["LittleBackend", waybill, outbox],

@@ -1,13 +1,13 @@
 import Foundation
 import ReceiverKit
 
-/// Runs the backend until it is told to stop (`SIGINT`, `SIGTERM`).
+/// Runs the backend until `SIGINT` or `SIGTERM`.
 @main
 struct Command {
-    private static let specimen = "specimen-token"
+    private static let defaultToken = "specimen-token"
 
     static func main() async {
-        var configuration = Receiver.Configuration(token: specimen)
+        var configuration = Receiver.Configuration(token: defaultToken)
         var arguments = CommandLine.arguments.dropFirst()
         while let option = arguments.popFirst() {
             guard let value = arguments.popFirst(), apply(option, value, to: &configuration) else {
@@ -19,14 +19,14 @@ struct Command {
         do {
             let receiver = try await Receiver.start(configuration)
             print("listening on \(receiver.url), files in \(receiver.directory)")
-            // The token of everybody's tries may stand in a link; one that was chosen is typed by who knows it.
-            let token = configuration.token == specimen ? "&token=\(specimen)" : ""
+            // Only the public default token is part of the link; any other token must be typed.
+            let token = configuration.token == defaultToken ? "&token=\(defaultToken)" : ""
             print("page: \(receiver.page)\(token)")
             fflush(nil)
             await signals.wait()
             await receiver.stop()
         } catch {
-            // To the standard error: a program that reads the addresses must not mistake this line for them.
+            // To standard error, because programs parse the addresses on standard output.
             FileHandle.standardError.write(Data("Receiver: \(error)\n".utf8))
             exit(1)
         }

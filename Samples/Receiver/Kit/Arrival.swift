@@ -1,13 +1,13 @@
 import Foundation
 
-/// One form, on its way or arrived, as the page shows it. It never holds the token.
+/// A form that is being received or was received, as shown by the page. It never contains the token.
 struct Arrival: Encodable, Sendable {
     enum State: String, Encodable, Sendable {
         case arriving, stored
-        /// Answered with a no.
-        case refused
-        /// The client was gone before the form was whole.
-        case broken
+        /// The response was an error.
+        case rejected
+        /// The client disconnected before the end of the form.
+        case interrupted
     }
 
     struct Field: Encodable, Sendable, Equatable {
@@ -20,18 +20,18 @@ struct Arrival: Encodable, Sendable {
         let fileName: String
         let type: String
         let bytes: Int
-        /// Empty until the file is whole.
+        /// Empty until the file is complete.
         let sha256: String
         let width: Int?
         let height: Int?
     }
 
     let id: String
-    /// What the client calls itself.
+    /// The `User-Agent` of the client.
     let agent: String
-    /// Milliseconds since 1970.
+    /// The start in milliseconds since 1970.
     let began: Int
-    /// The length that was announced; `nil` when there was none.
+    /// The `Content-Length`; `nil` if there was none.
     let total: Int?
     var state = State.arriving
     var received = 0
@@ -39,7 +39,7 @@ struct Arrival: Encodable, Sendable {
     var milliseconds = 0
     var fields: [Field] = []
     var files: [File] = []
-    /// Why it was refused.
+    /// The reason of a rejection.
     var message = ""
 
     init(agent: String, total: Int?) {
@@ -49,38 +49,38 @@ struct Arrival: Encodable, Sendable {
         began = Int(Date().timeIntervalSince1970 * 1_000)
     }
 
-    /// Takes over what a form has brought so far.
-    mutating func take(_ intake: FormIntake) {
-        fields = intake.publicFields.prefix(Self.most).map { field in
+    /// Copies the fields and files received so far.
+    mutating func update(from intake: FormIntake) {
+        fields = intake.publicFields.prefix(Self.maxShown).map { field in
             Field(name: Excerpt.of(field.name), value: Excerpt.of(field.value))
         }
-        files = intake.files.prefix(Self.most).map { file in
+        files = intake.files.prefix(Self.maxShown).map { file in
             File(
                 name: Excerpt.of(file.name), fileName: Excerpt.of(file.fileName), type: Excerpt.of(file.type),
                 bytes: file.byteCount, sha256: file.sha256, width: file.size?.width, height: file.size?.height)
         }
     }
 
-    /// Fields and files beyond it are stored and not shown.
-    static let most = 100
+    /// The largest number of fields and of files shown. All are stored.
+    static let maxShown = 100
 }
 
-/// The beginning of a foreign text: enough to know it by, and not enough to fill memory with.
+/// Truncates text of clients, to bound memory.
 enum Excerpt {
-    /// In Unicode scalars: a single character may have any number of them.
-    static let longest = 400
+    /// The limit in Unicode scalars, because a character may have any number of them.
+    static let maxScalars = 400
 
     static func of(_ text: String) -> String {
         guard
             let end = text.unicodeScalars.index(
-                text.unicodeScalars.startIndex, offsetBy: longest, limitedBy: text.unicodeScalars.endIndex),
+                text.unicodeScalars.startIndex, offsetBy: maxScalars, limitedBy: text.unicodeScalars.endIndex),
             end != text.unicodeScalars.endIndex
         else { return text }
         return String(text.unicodeScalars[..<end]) + "…"
     }
 }
 
-/// Names that nobody can guess: 128 random bits of the system as 32 hexadecimal digits.
+/// Unguessable names: 128 bits of the system's random generator as 32 hexadecimal digits.
 enum RandomName {
     static func make() -> String {
         (0..<2).map { _ in

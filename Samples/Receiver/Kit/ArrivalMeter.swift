@@ -1,28 +1,28 @@
-/// Counts what arrives, and says when it is time to tell: often enough for the eye, seldom enough to cost nothing.
+/// Counts received bytes and throttles progress reports.
 struct ArrivalMeter {
     private(set) var received = 0
-    /// Bytes of the last second, or of all the time while that is less.
+    /// The rate over the last second, or since the start if that is less.
     private(set) var bytesPerSecond = 0
 
-    private var told: Duration?
+    private var lastReport: Duration?
     private var marks: [(time: Duration, bytes: Int)] = [(.zero, 0)]
 
-    /// The shortest time between two tellings.
-    static let pace = Duration.milliseconds(50)
+    /// The shortest interval between two reports.
+    static let interval = Duration.milliseconds(50)
     private static let window = Duration.seconds(1)
 
     /// Counts bytes.
     ///
     /// - Parameters:
-    ///   - bytes: How many came.
-    ///   - time: When, since the start.
-    /// - Returns: Whether the figures should be told now.
+    ///   - bytes: The number of bytes received.
+    ///   - time: The time since the start.
+    /// - Returns: Whether progress should be reported now.
     mutating func add(_ bytes: Int, at time: Duration) -> Bool {
         received += bytes
-        if let told, time - told < Self.pace { return false }
-        told = time
+        if let lastReport, time - lastReport < Self.interval { return false }
+        lastReport = time
         marks.append((time, received))
-        // The newest mark that is a second old stays, so that there is always a whole second to look back on.
+        // Keep the newest mark that is at least a second old, so that the window covers a whole second.
         while marks.count > 2, time - marks[1].time >= Self.window { marks.removeFirst() }
         let seconds = (time - marks[0].time) / .seconds(1)
         if seconds > 0 { bytesPerSecond = Int(Double(received - marks[0].bytes) / seconds) }

@@ -1,9 +1,9 @@
-/// Tells the journal of one upload as it goes on.
+/// Reports the progress and the result of one upload to the journal.
 struct ArrivalReport {
     private let journal: Journal
     private var arrival: Arrival
     private var meter = ArrivalMeter()
-    private var filesTold = 0
+    private var filesReported = 0
     private let began = ContinuousClock.now
 
     init(to journal: Journal, agent: String, total: Int?) async {
@@ -14,34 +14,34 @@ struct ArrivalReport {
 
     var received: Int { meter.received }
 
-    /// Whether more of the body is waited for: an upload that ends now was not refused, its client is gone.
+    /// Whether more of the body is expected: an upload that fails now was interrupted by the client.
     var isWaiting = false
 
-    /// Some of the body has come and was parsed.
+    /// Reports body bytes that were received and parsed.
     mutating func received(_ count: Int, _ intake: FormIntake) async {
         let isDue = meter.add(count, at: .now - began)
-        // A file's name is news at once, whatever the pace.
-        guard isDue || intake.files.count > filesTold else { return }
-        filesTold = intake.files.count
+        // A new file is reported immediately.
+        guard isDue || intake.files.count > filesReported else { return }
+        filesReported = intake.files.count
         arrival.received = meter.received
         arrival.bytesPerSecond = meter.bytesPerSecond
-        arrival.take(intake)
+        arrival.update(from: intake)
         await journal.put(arrival)
     }
 
-    /// All is stored.
+    /// Reports that all files are stored.
     mutating func stored(_ intake: FormIntake) async {
-        arrival.take(intake)
-        await end(.stored, paths: intake.files.map { Journal.Kept(path: $0.path, fileName: $0.fileName) })
+        arrival.update(from: intake)
+        await end(.stored, paths: intake.files.map { Journal.FileReference(path: $0.path, fileName: $0.fileName) })
     }
 
-    /// Nothing is kept, for a reason.
-    mutating func refused(_ reason: String) async {
+    /// Reports that nothing was stored, with the reason.
+    mutating func rejected(_ reason: String) async {
         arrival.message = Excerpt.of(reason)
-        await end(isWaiting ? .broken : .refused)
+        await end(isWaiting ? .interrupted : .rejected)
     }
 
-    private mutating func end(_ state: Arrival.State, paths: [Journal.Kept] = []) async {
+    private mutating func end(_ state: Arrival.State, paths: [Journal.FileReference] = []) async {
         let time = (.now - began) / .milliseconds(1)
         arrival.state = state
         arrival.received = meter.received

@@ -2,7 +2,7 @@ import FlyingFox
 import FlyingSocks
 import Foundation
 
-/// The journal as server-sent events (WHATWG HTML, section 9.2): `all` first, then `some` for each piece of news.
+/// The journal as server-sent events (WHATWG HTML, section 9.2): `all` first, then `some` for each set of changes.
 struct EventStream: AsyncBufferedSequence {
     typealias Element = UInt8
 
@@ -14,30 +14,30 @@ struct EventStream: AsyncBufferedSequence {
     struct AsyncIterator: AsyncBufferedIteratorProtocol {
         private let journal: Journal
         private let id: Int
-        private var wakes: AsyncStream<Void>.Iterator
-        private var isGreeted = false
+        private var notifications: AsyncStream<Void>.Iterator
+        private var didSendAll = false
 
         init(journal: Journal, watch: Journal.Watch) {
             self.journal = journal
             id = watch.id
-            wakes = watch.wakes.makeAsyncIterator()
+            notifications = watch.notifications.makeAsyncIterator()
         }
 
         mutating func next() async throws -> UInt8? { try await nextBuffer(suggested: 1)?.first }
 
         mutating func nextBuffer(suggested count: Int) async throws -> [UInt8]? {
-            guard isGreeted else {
-                isGreeted = true
+            guard didSendAll else {
+                didSendAll = true
                 return try EventStream.event("all", await journal.all)
             }
-            guard await wakes.next(isolation: #isolation) != nil else { return nil }
-            let news = await journal.news(for: id)
-            // A comment: it says nothing, and can't be written to somebody who is gone.
-            return news.isEmpty ? Array(":\n\n".utf8) : try EventStream.event("some", news)
+            guard await notifications.next(isolation: #isolation) != nil else { return nil }
+            let changes = await journal.changes(for: id)
+            // A comment as heartbeat: writing it fails if the client has disconnected.
+            return changes.isEmpty ? Array(":\n\n".utf8) : try EventStream.event("some", changes)
         }
     }
 
-    /// One event. JSON escapes line ends, so the data is a single line whatever a client has sent.
+    /// One event. JSON escapes line ends, so the data is always a single line.
     static func event(_ name: String, _ arrivals: [Arrival]) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,7 +1,7 @@
 import Foundation
 import WaybillMultipart
 
-/// What one form brings: texts in memory, files on the disk.
+/// Receives one form: text fields in memory, files on the disk.
 final class FormIntake: MultipartHandler {
     struct Field: Encodable {
         let name: String
@@ -18,15 +18,15 @@ final class FormIntake: MultipartHandler {
         case file(StoredFile)
     }
 
-    /// A field that is longer is no field of a form that people fill in.
-    private static let longestField = 1 << 20
+    /// The largest size of a text field in bytes.
+    private static let maxFieldSize = 1 << 20
 
     init(directory: String) {
         self.directory = directory
     }
 
     func partBegan(_ head: MultipartPartHead) throws {
-        // A part is a file when it says a file name, even an empty one (RFC 7578 section 4.2).
+        // A part with a file name is a file, even if the name is empty (RFC 7578 section 4.2).
         guard let fileName = head.fileName else {
             open = .text(name: head.name, bytes: [])
             return
@@ -41,8 +41,8 @@ final class FormIntake: MultipartHandler {
         switch open {
         case .text(let name, var text):
             open = nil
-            guard text.count + bytes.count <= Self.longestField else {
-                throw ReceiverError("the field \(name) is longer than \(Self.longestField) bytes")
+            guard text.count + bytes.count <= Self.maxFieldSize else {
+                throw ReceiverError("The field \(name) is longer than \(Self.maxFieldSize) bytes. Send it as a file.")
             }
             for index in bytes.indices { text.append(bytes[index]) }
             open = .text(name: name, bytes: text)
@@ -62,16 +62,16 @@ final class FormIntake: MultipartHandler {
         open = nil
     }
 
-    /// The fields that may be told again, which the token may not: answers end up in logs and pages on screens.
+    /// The fields without the token, for responses and the page.
     var publicFields: [Field] { fields.filter { $0.name != "TOKEN" } }
 
-    /// Whether the form carries the token.
-    func holds(token: String) -> Bool {
+    /// Returns whether the form has the right token.
+    func hasToken(_ token: String) -> Bool {
         guard let given = fields.first(where: { $0.name == "TOKEN" })?.value else { return false }
         return Bytes.areEqual(given, token)
     }
 
-    /// Removes what was stored.
+    /// Removes the stored files.
     func discard() {
         for file in files { file.remove() }
         files = []

@@ -1,96 +1,96 @@
-/// What arrived lately, and who is looking.
+/// The latest uploads, and the open pages that watch them.
 ///
-/// A watcher is told *that* there is news and fetches it when it can write: one that is slow gets the latest state of
-/// each upload and costs no memory beyond it, and none misses an end.
+/// A watcher is only notified of changes and fetches them when it can write. A slow watcher therefore gets the latest
+/// state of each upload, uses constant memory and misses no final state.
 actor Journal {
-    /// Where a stored file is.
-    struct Kept: Sendable {
+    /// The path and the client's name of a stored file.
+    struct FileReference: Sendable {
         let path: String
         let fileName: String
     }
 
-    /// A watcher's side: wakes it when there is news, or at times just so, that a dead connection is noticed.
+    /// The subscription of a watcher. It is notified of changes, and periodically to detect dead connections.
     struct Watch: Sendable {
         let id: Int
-        let wakes: AsyncStream<Void>
+        let notifications: AsyncStream<Void>
     }
 
     private struct Watcher {
-        var news: Set<String> = []
-        let wake: AsyncStream<Void>.Continuation
+        var changes: Set<String> = []
+        let notify: AsyncStream<Void>.Continuation
     }
 
     private var arrivals: [Arrival] = []
-    private var kept: [String: [Kept]] = [:]
+    private var files: [String: [FileReference]] = [:]
     private var watchers: [Int: Watcher] = [:]
-    private var watchersMade = 0
+    private var lastWatcher = 0
     private var waiting: [AsyncStream<Void>.Continuation] = []
 
-    /// How many uploads are remembered; older ones stay on the disk.
-    static let most = 50
-    /// How many pages may look at a time.
-    static let mostWatchers = 32
-    private static let beat = Duration.seconds(15)
+    /// The number of uploads listed; files of older ones stay on the disk.
+    static let maxArrivals = 50
+    /// The largest number of concurrent watchers.
+    static let maxWatchers = 32
+    private static let heartbeat = Duration.seconds(15)
 
-    /// Notes a new upload, or what became of one.
-    func put(_ arrival: Arrival, _ paths: [Kept] = []) {
+    /// Adds or updates an upload.
+    func put(_ arrival: Arrival, _ paths: [FileReference] = []) {
         if let index = arrivals.lastIndex(where: { $0.id == arrival.id }) {
             arrivals[index] = arrival
         } else if arrival.state == .arriving {
             arrivals.append(arrival)
-            forgetOldest()
+            removeOldest()
         } else {
             return
         }
-        if !paths.isEmpty { kept[arrival.id] = paths }
+        if !paths.isEmpty { files[arrival.id] = paths }
         for id in watchers.keys {
-            watchers[id]?.news.insert(arrival.id)
-            watchers[id]?.wake.yield()
+            watchers[id]?.changes.insert(arrival.id)
+            watchers[id]?.notify.yield()
         }
     }
 
-    /// What is remembered, the oldest first.
+    /// The listed uploads, the oldest first.
     var all: [Arrival] { arrivals }
 
-    /// A stored file of an upload that is remembered.
-    func file(_ index: Int, of id: String) -> Kept? {
-        guard let files = kept[id], files.indices.contains(index) else { return nil }
+    /// Returns a stored file of a listed upload.
+    func file(_ index: Int, of id: String) -> FileReference? {
+        guard let files = files[id], files.indices.contains(index) else { return nil }
         return files[index]
     }
 
-    /// Lets somebody look; `nil` when too many do already. Dropping the stream ends it.
+    /// Adds a watcher; returns `nil` if there are too many. It is removed when its stream is deallocated.
     func watch() -> Watch? {
-        guard watchers.count < Self.mostWatchers else { return nil }
-        watchersMade += 1
-        let id = watchersMade
-        let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let beats = Task {
+        guard watchers.count < Self.maxWatchers else { return nil }
+        lastWatcher += 1
+        let id = lastWatcher
+        let (notifications, notify) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let heartbeats = Task {
             while !Task.isCancelled {
-                try await Task.sleep(for: Self.beat)
-                wake.yield()
+                try await Task.sleep(for: Self.heartbeat)
+                notify.yield()
             }
         }
-        wake.onTermination = { [weak self] _ in
-            beats.cancel()
-            Task { [weak self] in await self?.forget(watcher: id) }
+        notify.onTermination = { [weak self] _ in
+            heartbeats.cancel()
+            Task { [weak self] in await self?.remove(watcher: id) }
         }
-        watchers[id] = Watcher(wake: wake)
+        watchers[id] = Watcher(notify: notify)
         for waiter in waiting { waiter.finish() }
         waiting = []
-        return Watch(id: id, wakes: wakes)
+        return Watch(id: id, notifications: notifications)
     }
 
-    /// What a watcher has not seen yet, the oldest upload first.
-    func news(for watcher: Int) -> [Arrival] {
-        guard let news = watchers[watcher]?.news else { return [] }
-        watchers[watcher]?.news = []
-        return arrivals.filter { news.contains($0.id) }
+    /// Returns the changes that a watcher has not fetched, the oldest upload first.
+    func changes(for watcher: Int) -> [Arrival] {
+        guard let changes = watchers[watcher]?.changes else { return [] }
+        watchers[watcher]?.changes = []
+        return arrivals.filter { changes.contains($0.id) }
     }
 
-    /// How many are looking.
+    /// The number of watchers.
     var watcherCount: Int { watchers.count }
 
-    /// Returns when somebody looks, or the task is cancelled.
+    /// Returns when there is a watcher or the task is cancelled.
     func waitForWatcher() async {
         guard watchers.isEmpty else { return }
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
@@ -98,13 +98,13 @@ actor Journal {
         for await _ in ends {}
     }
 
-    private func forget(watcher: Int) { watchers[watcher] = nil }
+    private func remove(watcher: Int) { watchers[watcher] = nil }
 
-    private func forgetOldest() {
-        while arrivals.count > Self.most {
-            // One that still arrives is no older news than one that is over.
+    private func removeOldest() {
+        while arrivals.count > Self.maxArrivals {
+            // Remove finished uploads first.
             let index = arrivals.firstIndex { $0.state != .arriving } ?? 0
-            kept[arrivals[index].id] = nil
+            files[arrivals[index].id] = nil
             arrivals.remove(at: index)
         }
     }

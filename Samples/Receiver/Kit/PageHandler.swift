@@ -3,14 +3,14 @@ import Foundation
 import WaybillJPEG
 import WaybillMultipart
 
-/// Serves the page at `GET /`, and to those who hold the key what arrives.
+/// Serves the page at `GET /`, and the uploads under a path with the key.
 ///
-/// The page itself is public and knows nothing. What arrives is shown under a path that holds 128 random bits, which only
-/// the link has that ``Receiver/page`` is; browsers don't send it on.
+/// The page itself is public and contains no data. The key has 128 random bits and is in the fragment of
+/// ``Receiver/page``, which browsers do not send.
 struct PageHandler: HTTPHandler {
     let key: String
     let journal: Journal
-    private let studio = PictureStudio()
+    private let renderer = ImageRenderer()
 
     init(key: String, journal: Journal) {
         self.key = key
@@ -18,9 +18,10 @@ struct PageHandler: HTTPHandler {
     }
 
     func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
-        // A name that leads to 127.0.0.1 only now belongs to somebody else's page (DNS rebinding).
-        guard Self.isOurs(request.headers[.host]) else {
-            return try PageReply.refusal(.misdirectedRequest, "this server is 127.0.0.1 and nothing else")
+        // Any other name that resolves to 127.0.0.1 may be a DNS rebinding attack.
+        guard Self.isLoopback(request.headers[.host]) else {
+            return try PageReply.failure(
+                .misdirectedRequest, "This server only accepts the host 127.0.0.1 or localhost.")
         }
         switch PageRoute(path: request.path) {
         case .page:
@@ -35,74 +36,74 @@ struct PageHandler: HTTPHandler {
             guard Bytes.areEqual(given, key), let file = await journal.file(index, of: id) else {
                 return try notFound()
             }
-            return try await answer(file, view)
+            return try await respond(file, view)
         case nil:
             return try notFound()
         }
     }
 
-    private func notFound() throws -> HTTPResponse { try PageReply.refusal(.notFound, "there is nothing here") }
+    private func notFound() throws -> HTTPResponse { try PageReply.failure(.notFound, "There is no such resource.") }
 
     private func events() async throws -> HTTPResponse {
         guard let watch = await journal.watch() else {
-            return try PageReply.refusal(.serviceUnavailable, "too many pages are open")
+            return try PageReply.failure(.serviceUnavailable, "Too many pages are open. Close another one.")
         }
         return PageReply.make(
             "text/event-stream", HTTPBodySequence(from: EventStream(journal: journal, watch: watch)))
     }
 
-    private func answer(_ file: Journal.Kept, _ view: PageRoute.View) async throws -> HTTPResponse {
+    private func respond(_ file: Journal.FileReference, _ view: PageRoute.View) async throws -> HTTPResponse {
         if view == .file {
             let name = MultipartPartHead(name: "", fileName: file.fileName).safeFileName ?? "file"
             return try PageReply.download(file.path, name: name)
         }
-        let pictures: PictureStudio.Pictures
+        let images: ImageRenderer.Images
         do {
-            pictures = try await studio.pictures(of: file.path)
+            images = try await renderer.images(of: file.path)
         } catch let error as JPEGError {
-            return try PageReply.refusal(.unprocessableContent, error.message)
+            return try PageReply.failure(.unprocessableContent, error.message)
         }
         switch view {
-        case .arrived: return PageReply.make("image/jpeg", Data(pictures.arrived.bytes))
-        case .small: return PageReply.make("image/jpeg", Data(pictures.small.bytes))
-        case .facts, .file: return try PageReply.json(PictureFacts(pictures))
+        case .arrived: return PageReply.make("image/jpeg", Data(images.arrived.bytes))
+        case .small: return PageReply.make("image/jpeg", Data(images.small.bytes))
+        case .facts, .file: return try PageReply.json(ImageFacts(images))
         }
     }
 
-    /// Whether a host is this machine's loopback address or its usual name, on whatever port a tunnel has given it.
-    static func isOurs(_ host: String?) -> Bool {
+    /// Returns whether a host is a loopback address or `localhost`, with any port, because tunnels choose other ones.
+    static func isLoopback(_ host: String?) -> Bool {
         guard let host else { return false }
         return host.wholeMatch(of: /(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?/.ignoresCase()) != nil
     }
 }
 
-/// What the page says of the two pictures.
-private struct PictureFacts: Encodable {
-    struct One: Encodable {
+/// The figures of the two images for the page.
+private struct ImageFacts: Encodable {
+    struct Image: Encodable {
         let bytes: Int
         let width: Int
         let height: Int
     }
 
     let limit: Int64
-    let arrived: One
-    let small: One
+    let arrived: Image
+    let small: Image
     let milliseconds: Int
     let isUntouched: Bool
     let stripped: [String]
 
-    init(_ pictures: PictureStudio.Pictures) {
-        let report = pictures.small.report
-        limit = PictureStudio.limit.bytes
-        arrived = One(bytes: report.originalBytes, width: report.originalWidth, height: report.originalHeight)
-        small = One(bytes: report.bytes, width: report.width, height: report.height)
+    init(_ images: ImageRenderer.Images) {
+        let report = images.small.report
+        limit = ImageRenderer.limit.bytes
+        arrived = Image(bytes: report.originalBytes, width: report.originalWidth, height: report.originalHeight)
+        small = Image(bytes: report.bytes, width: report.width, height: report.height)
         milliseconds = Int(report.cpuTime / .milliseconds(1))
         isUntouched = report.isPassedThrough
         stripped = report.stripped
     }
 }
 
-/// The files of the page, which are part of the program.
+/// The files of the page, embedded in the program.
 enum PageFiles {
     static var html: Data { Data(PackageResources.page_html) }
 
@@ -121,9 +122,9 @@ enum PageFiles {
     private static let script = "text/javascript; charset=utf-8"
 }
 
-/// Comparing secrets.
+/// Comparison of secrets.
 enum Bytes {
-    /// Whether two texts have the same bytes, in a time that does not tell how many of them agree.
+    /// Returns whether two strings have the same bytes, in constant time for equal lengths.
     static func areEqual(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard left.count == right.count else { return false }

@@ -1,15 +1,15 @@
 import FlyingFox
 import Foundation
 
-/// Answers for browsers. All of them say what they are, are not kept, and may do nothing but what the page needs.
+/// Responses for browsers, with content type, without caching, and with a restrictive Content-Security-Policy.
 enum PageReply {
-    /// The page loads its own files, talks to its own server, and turns no text into markup or script.
+    /// The policy of the page: only its own files and server, and no conversion of strings to markup or script.
     static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
     ].joined(separator: "; ")
 
-    /// For whatever is not the page: opened by itself it is inert.
+    /// The policy of all other responses, which are inert when opened directly.
     static let inert = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
     static func make(
@@ -40,14 +40,14 @@ enum PageReply {
         return make("application/json", try encoder.encode(value), status: status)
     }
 
-    static func refusal(_ status: HTTPStatusCode, _ message: String) throws -> HTTPResponse {
+    static func failure(_ status: HTTPStatusCode, _ message: String) throws -> HTTPResponse {
         try json(["message": message], status: status)
     }
 
-    /// A stored file, to be saved and never to be shown.
+    /// Returns a stored file as an attachment, which browsers save and do not display.
     ///
-    /// The name is the client's, made harmless; only ASCII stands in the plain parameter, the rest in the encoded one
-    /// (RFC 6266, section 4.3).
+    /// The name is the sanitized name of the client. `filename` is ASCII only; `filename*` has the encoded name (RFC
+    /// 6266, section 4.3).
     static func download(_ path: String, name: String) throws -> HTTPResponse {
         let plain = name.unicodeScalars.map { scalar in
             scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar == ".")

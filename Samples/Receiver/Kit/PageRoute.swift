@@ -1,7 +1,7 @@
-/// What a path of the page means.
+/// The routes of the page.
 enum PageRoute: Equatable {
     case page
-    /// A file of the page itself.
+    /// A file of the page.
     case asset(String)
     case events(key: String)
     case arrival(key: String, id: String, file: Int, view: View)
@@ -13,7 +13,7 @@ enum PageRoute: Equatable {
         case file
     }
 
-    /// Reads a path; `nil` when nothing is there.
+    /// Parses a path; `nil` if there is no such route.
     init?(path: String) {
         let steps = path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         switch (steps.first, steps.count) {

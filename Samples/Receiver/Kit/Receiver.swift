@@ -3,7 +3,7 @@ import FlyingSocks
 import Foundation
 import Glibc
 
-/// A small backend on 127.0.0.1 that takes forms at `POST /upload` and says exactly what it got.
+/// A small backend on 127.0.0.1 that accepts forms at `POST /upload` and responds with their fields and files.
 ///
 /// ```swift
 /// let receiver = try await Receiver.start(.init(token: "s3cr3t"))
@@ -12,20 +12,20 @@ import Glibc
 /// await receiver.stop()
 /// ```
 ///
-/// Bodies are parsed as they arrive and files go straight to the disk, so memory stays flat whatever comes in.
+/// Bodies are parsed while they arrive and files are written to the disk, so memory is constant.
 public final class Receiver: Sendable {
-    /// How it is to be run.
+    /// The configuration of a backend.
     public struct Configuration: Sendable {
-        /// The `TOKEN` that a form must carry.
+        /// The required value of the field `TOKEN`.
         public var token: String
-        /// Where files are kept; `nil` for a directory of its own that is gone after ``Receiver/stop()``.
+        /// The directory for files; `nil` for a temporary one, which ``Receiver/stop()`` removes.
         public var directory: String?
         /// The largest request body in bytes.
         public var sizeLimit: Int
-        /// The port; 0 for one that is free.
+        /// The port; 0 for a free one.
         public var port: UInt16
 
-        /// Describes a backend.
+        /// Creates a configuration.
         public init(token: String, directory: String? = nil, sizeLimit: Int = 64 << 20, port: UInt16 = 0) {
             self.token = token
             self.directory = directory
@@ -34,12 +34,12 @@ public final class Receiver: Sendable {
         }
     }
 
-    /// Where forms are to be posted to.
+    /// The URL for forms.
     public let url: String
-    /// The page for people, where cards are sent and what arrives is shown. Whoever has the link can see all of it, as long
-    /// as this backend runs; without what stands behind `#` the page can send and not see.
+    /// The link of the page, which sends cards and shows uploads. Its fragment is the key to all uploads of this run;
+    /// without it the page can only send.
     public let page: String
-    /// Where files are kept.
+    /// The directory of the files.
     public let directory: String
 
     private let server: HTTPServer
@@ -62,20 +62,21 @@ public final class Receiver: Sendable {
 
     /// Starts a backend.
     ///
-    /// - Parameter configuration: How it is to be run.
-    /// - Returns: The backend, which listens already.
-    /// - Throws: ``ReceiverError`` when the port is in use or not allowed, or the directory is missing or not writable.
+    /// - Parameter configuration: The configuration.
+    /// - Returns: The listening backend.
+    /// - Throws: ``ReceiverError`` if the port is in use or not allowed, or the directory is missing or not writable.
     public static func start(_ configuration: Configuration) async throws -> Receiver {
         if let directory = configuration.directory { try StoredFile.checkDirectory(directory) }
         let directory = try configuration.directory ?? StoredFile.makeDirectory()
         let server = HTTPServer(
             config: HTTPServer.Configuration(
                 address: try .inet(ip4: "127.0.0.1", port: configuration.port),
-                // It bounds a whole request, its body included, so it has to allow for a slow line.
+                // This limits a whole request including its body, so allow for slow connections.
                 timeout: 3_600,
-                // Bodies up to it are read before a handler sees them; the server reads no more at a time anyway.
+                // Bodies up to this size are read before the handler is called. The server reads 4 KiB at a time
+                // anyway.
                 sharedRequestBufferSize: 4_096,
-                // Bodies above it are streamed and below it replayed from memory. Nothing is replayed here.
+                // Bodies above this size are streamed, smaller ones replayed from memory. Stream all.
                 sharedRequestReplaySize: 0,
                 logger: .disabled))
         let journal = Journal()
@@ -87,7 +88,7 @@ public final class Receiver: Sendable {
         for route in ["GET /", "GET /page/*", "GET /watch/*"] { await server.appendRoute(HTTPRoute(route), to: page) }
         let listening = Task { try await server.waitUntilListening(timeout: 60) }
         let running = Task {
-            // A server that ends before it listens, as when its port is in use, ends the wait with it.
+            // If the server fails before it listens, for example because the port is in use, stop waiting.
             defer { listening.cancel() }
             try await server.run()
         }
@@ -102,17 +103,17 @@ public final class Receiver: Sendable {
         }
         guard case .ip4(_, let port) = await server.listeningAddress else {
             running.cancel()
-            throw ReceiverError("the server does not know its own port")
+            throw ReceiverError("The port of the server is unknown.")
         }
         return Receiver(
             server: server, running: running, port: port, directory: directory,
             removesDirectory: configuration.directory == nil, watch: page)
     }
 
-    /// Waits until somebody has opened the page with its whole link. Cancelling the task ends the waiting.
+    /// Waits until a page is open with the complete link. Returns early if the task is cancelled.
     public func waitForWatcher() async { await journal.waitForWatcher() }
 
-    /// Closes the port and the connections, and removes the files unless they were asked to be kept.
+    /// Closes the port and the connections, and removes the files unless `Configuration.directory` was set.
     public func stop() async {
         await server.stop()
         running.cancel()
@@ -121,16 +122,16 @@ public final class Receiver: Sendable {
     }
 }
 
-/// Why a backend can't do its work, for a person to read.
+/// An error of the backend.
 public struct ReceiverError: Error, CustomStringConvertible {
-    /// The reason.
+    /// The reason and the remedy.
     public let description: String
 
     init(_ description: String) {
         self.description = description
     }
 
-    /// Why nothing listens on a port of 127.0.0.1.
+    /// Creates the error of a port that could not be opened.
     init(port: UInt16, _ error: any Error) {
         switch error {
         case SocketError.failed(_, errno: EADDRINUSE, _):
@@ -139,7 +140,7 @@ public struct ReceiverError: Error, CustomStringConvertible {
                 port with --port; --port 0 takes a free one.
                 """
         case SocketError.failed(_, errno: EACCES, _):
-            description = "Port \(port) of 127.0.0.1 needs root rights. Choose a port above 1023 with --port."
+            description = "Port \(port) of 127.0.0.1 needs root privileges. Choose a port above 1023 with --port."
         default:
             description = "Listening on port \(port) of 127.0.0.1 failed: \(error)"
         }

@@ -2,8 +2,8 @@ import FlyingFox
 import Foundation
 import WaybillMultipart
 
-/// What the backend answers, in the envelope that business systems like: an HTTP status for the transport, a
-/// `RETCODE` for the business.
+/// A response of the backend in an envelope, as business systems use it: an HTTP status for the transport, a `RETCODE`
+/// for the application.
 struct Reply {
     let status: HTTPStatusCode
     private let envelope: Envelope
@@ -34,7 +34,7 @@ struct Reply {
         envelope = Envelope(RETCODE: code, RETMSG: message, DATA: data)
     }
 
-    /// All is stored.
+    /// All files are stored.
     static func accepted(_ form: FormIntake) -> Reply {
         let files = form.files.map { file in
             File(
@@ -44,18 +44,18 @@ struct Reply {
         return Reply(.ok, "000000", "stored", Content(FIELDS: form.publicFields, FILES: files))
     }
 
-    /// The business says no, HTTP says yes: what a client must not take for success.
-    static let wrongToken = Reply(.ok, "100001", "the token is not valid")
+    /// A rejection with HTTP status 200, which clients must not treat as success.
+    static let wrongToken = Reply(.ok, "100001", "The token is invalid.")
 
     static func malformed(_ error: any Error) -> Reply { Reply(.badRequest, "100002", "\(error)") }
 
-    /// The form breaks a rule, or a limit of the parser.
-    static func refused(_ error: BodyError) -> Reply {
+    /// The form is malformed or exceeds a limit of the parser.
+    static func rejected(_ error: BodyError) -> Reply {
         error.responseStatus == 413 ? Reply(.payloadTooLarge, "100003", error.message) : malformed(error)
     }
 
     static func tooLarge(limit: Int) -> Reply {
-        Reply(.payloadTooLarge, "100003", "a request may have \(limit) bytes and no more")
+        Reply(.payloadTooLarge, "100003", "The request is larger than \(limit) bytes. Send less.")
     }
 
     static func notStored(_ error: ReceiverError) -> Reply {
@@ -68,12 +68,12 @@ struct Reply {
         return try encoder.encode(envelope)
     }
 
-    /// Names that clients chose stand in the answer, so it must not be taken for anything but JSON.
+    /// The response contains names of the client, so browsers must not sniff another content type.
     static let headers: HTTPHeaders = [
         .contentType: "application/json", HTTPHeader("X-Content-Type-Options"): "nosniff",
     ]
 
-    /// What it says to a person.
+    /// The readable message.
     var message: String { envelope.RETMSG }
 
     func response() throws -> HTTPResponse {

@@ -1,6 +1,6 @@
-/// SHA-256 (FIPS 180-4), as the bytes come.
+/// Incremental SHA-256 (FIPS 180-4).
 ///
-/// Written out here because it is sixty lines, and the usual library takes a minute to build.
+/// It is implemented here because it has sixty lines, and swift-crypto takes a minute to build.
 public struct SHA256 {
     private var state: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -10,10 +10,10 @@ public struct SHA256 {
     private var filled = 0
     private var length: UInt64 = 0
 
-    /// Starts with nothing.
+    /// Creates a hash of no bytes.
     public init() {}
 
-    /// Goes on with more bytes.
+    /// Adds bytes.
     public mutating func update(_ bytes: Span<UInt8>) {
         length += UInt64(bytes.count)
         for index in bytes.indices {
@@ -23,7 +23,7 @@ public struct SHA256 {
         }
     }
 
-    /// Ends, and gives the 32 bytes of the digest.
+    /// Returns the 32 bytes of the digest. Call it once.
     public mutating func finish() -> [UInt8] {
         let bits = length &* 8
         block[filled] = 0x80

@@ -1,15 +1,15 @@
 import Dispatch
 import Glibc
 
-/// Tells of `SIGINT` and `SIGTERM`, which end the program no more once the value is made.
+/// Waits for `SIGINT` or `SIGTERM`, whose default action is disabled when the value is created.
 public final class StopSignals {
-    private let arrivals: AsyncStream<Int32>
+    private let signals: AsyncStream<Int32>
     private let sources: [any DispatchSourceSignal]
 
-    /// From now on both are told instead of ending the program.
+    /// Starts handling both signals.
     public init() {
-        let (arrivals, continuation) = AsyncStream.makeStream(of: Int32.self)
-        self.arrivals = arrivals
+        let (signals, continuation) = AsyncStream.makeStream(of: Int32.self)
+        self.signals = signals
         sources = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -19,8 +19,8 @@ public final class StopSignals {
         }
     }
 
-    /// Waits for the first.
+    /// Waits for the first signal.
     public func wait() async {
-        for await _ in arrivals { return }
+        for await _ in signals { return }
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// A file of a form on the disk, under a name of ours: what the client calls it is told, never used.
+/// A file of a form on the disk, with a generated name. The file name of the client is reported but not used.
 final class StoredFile {
-    /// The name of its field.
+    /// The name of the form field.
     let name: String
-    /// What the client calls it.
+    /// The file name of the client.
     let fileName: String
     let type: String
     let path: String
@@ -22,7 +22,7 @@ final class StoredFile {
         self.type = type
         path = "\(directory)/\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw ReceiverError("a file can't be made in \(directory): errno \(errno)") }
+        guard descriptor >= 0 else { throw ReceiverError("Creating a file in \(directory) failed: errno \(errno).") }
     }
 
     deinit { closeDescriptor() }
@@ -35,7 +35,7 @@ final class StoredFile {
             while !rest.isEmpty {
                 let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress!, rest.count)
                 guard count > 0 || errno == EINTR else {
-                    throw ReceiverError("a file can't be written in its directory: errno \(errno)")
+                    throw ReceiverError("Writing a file failed: errno \(errno).")
                 }
                 rest = rest.dropFirst(max(count, 0))
             }
@@ -58,7 +58,6 @@ final class StoredFile {
         descriptor = -1
     }
 
-    /// Makes a directory for one run, for its owner's eyes only.
     /// Checks that files can be created in a directory that the caller chose.
     static func checkDirectory(_ directory: String) throws {
         var isDirectory: ObjCBool = false
@@ -73,10 +72,13 @@ final class StoredFile {
         }
     }
 
+    /// Creates a temporary directory with mode 0700.
     static func makeDirectory() throws -> String {
         let base = FileManager.default.temporaryDirectory.path
         var template = Array("\(base)/receiver-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw ReceiverError("no directory can be made: errno \(errno)") }
+        guard mkdtemp(&template) != nil else {
+            throw ReceiverError("Creating a temporary directory failed: errno \(errno).")
+        }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -2,7 +2,7 @@ import FlyingFox
 import Foundation
 import WaybillMultipart
 
-/// Takes one form: checks its size, streams it through the parser, answers with what was found.
+/// Receives one form: checks its size, streams it through the parser, and responds with its content.
 struct UploadHandler: HTTPHandler {
     let token: String
     let directory: String
@@ -10,13 +10,13 @@ struct UploadHandler: HTTPHandler {
     let journal: Journal
 
     func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let announced = request.headers[.contentLength].flatMap { Int($0) }
+        let contentLength = request.headers[.contentLength].flatMap { Int($0) }
         var report = await ArrivalReport(
-            to: journal, agent: request.headers[HTTPHeader("User-Agent")] ?? "", total: announced)
-        if let announced, announced > sizeLimit {
+            to: journal, agent: request.headers[HTTPHeader("User-Agent")] ?? "", total: contentLength)
+        if let contentLength, contentLength > sizeLimit {
             let reply = Reply.tooLarge(limit: sizeLimit)
-            await report.refused(reply.message)
-            return try closing(reply, request, bytesLeft: announced)
+            await report.rejected(reply.message)
+            return try closing(reply, request, bytesLeft: contentLength)
         }
         let intake = FormIntake(directory: directory)
         do {
@@ -25,24 +25,24 @@ struct UploadHandler: HTTPHandler {
             intake.discard()
             let reply: Reply =
                 switch error {
-                case Refusal.tooLarge: .tooLarge(limit: sizeLimit)
+                case Rejection.tooLarge: .tooLarge(limit: sizeLimit)
                 case let error as ReceiverError: .notStored(error)
-                case let error as BodyError: .refused(error)
+                case let error as BodyError: .rejected(error)
                 default: .malformed(error)
                 }
-            await report.refused(reply.message)
-            return try closing(reply, request, bytesLeft: (announced ?? .max) - report.received)
+            await report.rejected(reply.message)
+            return try closing(reply, request, bytesLeft: (contentLength ?? .max) - report.received)
         }
-        guard intake.holds(token: token) else {
+        guard intake.hasToken(token) else {
             intake.discard()
-            await report.refused(Reply.wrongToken.message)
+            await report.rejected(Reply.wrongToken.message)
             return try Reply.wrongToken.response()
         }
         await report.stored(intake)
         return try Reply.accepted(intake).response()
     }
 
-    private enum Refusal: Error {
+    private enum Rejection: Error {
         case tooLarge
     }
 
@@ -52,7 +52,7 @@ struct UploadHandler: HTTPHandler {
         report.isWaiting = true
         for try await chunk in request.bodySequence {
             report.isWaiting = false
-            guard report.received + chunk.count <= sizeLimit else { throw Refusal.tooLarge }
+            guard report.received + chunk.count <= sizeLimit else { throw Rejection.tooLarge }
             try parser.feed([UInt8](chunk).span, to: &handler)
             await report.received(chunk.count, intake)
             report.isWaiting = true
@@ -61,10 +61,10 @@ struct UploadHandler: HTTPHandler {
         try parser.finish()
     }
 
-    /// Answers a request whose body was not read to its end.
+    /// Returns the response to a request whose body was not read completely.
     private func closing(_ reply: Reply, _ request: HTTPRequest, bytesLeft: Int) throws -> HTTPResponse {
         let body = try reply.json()
-        let sequence = FarewellBody(answer: body, rest: request.bodySequence, bytesLeft: bytesLeft)
+        let sequence = ClosingBody(response: body, rest: request.bodySequence, bytesLeft: bytesLeft)
         var headers = Reply.headers
         headers[.connection] = "close"
         return HTTPResponse(

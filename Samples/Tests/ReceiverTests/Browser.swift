@@ -1,8 +1,8 @@
 import Foundation
 
-/// A real Chromium without a window, steered by WebDriver (W3C Recommendation of 2018) through chromedriver.
+/// A headless Chromium, controlled by WebDriver (W3C Recommendation of 2018) through chromedriver.
 ///
-/// Requests go out through curl(1), so that nothing but the browser depends on what is tested here.
+/// WebDriver requests are sent with curl(1), independently of the tested code.
 final class Browser: Sendable {
     private let driver: Process
     private let root: String
@@ -16,12 +16,13 @@ final class Browser: Sendable {
         self.profile = profile
     }
 
-    /// Whether tests of the page run: where both programs are here, and in CI in any case, where they fail without them.
+    /// Whether tests of the page run: if both programs are installed, and always in CI, where missing programs fail
+    /// them.
     static var isExpected: Bool {
         ProcessInfo.processInfo.environment["CI"] == "true" || (chromium != nil && find("chromedriver") != nil)
     }
 
-    /// Opens an address in a browser of its own, and ends the browser afterwards.
+    /// Opens a URL in a new browser, and ends the browser afterwards.
     static func open<Value>(_ url: String, _ body: (Browser) async throws -> Value) async throws -> Value {
         let browser = try await start()
         defer { browser.end() }
@@ -36,9 +37,9 @@ final class Browser: Sendable {
         }
     }
 
-    // MARK: Asking
+    // MARK: Queries
 
-    /// What a function body in JavaScript returns, with numbers, texts and lists as JSON has them.
+    /// Runs a JavaScript function body and returns its value as a JSON object.
     @discardableResult
     func value(_ script: String, _ arguments: [Any] = []) async throws -> Any {
         try await call("POST", "/execute/sync", ["script": script, "args": arguments])
@@ -55,14 +56,14 @@ final class Browser: Sendable {
 
     func number(_ expression: String) async throws -> Double {
         guard let number = try await value("return Number(\(expression))") as? NSNumber else {
-            throw BrowserFailure(message: "\(expression) is no number")
+            throw BrowserFailure(message: "\(expression) is not a number.")
         }
         return number.doubleValue
     }
 
     func isTrue(_ expression: String) async throws -> Bool { try await text("Boolean(\(expression))") == "true" }
 
-    /// Waits until an expression is true, and says what the page shows when that never comes.
+    /// Waits until an expression is true. The error of a timeout contains the text of the page.
     func until(_ expression: String) async throws {
         let script = """
             const [expression, done] = [() => \(expression), arguments[arguments.length - 1]];
@@ -73,19 +74,20 @@ final class Browser: Sendable {
             try await call("POST", "/execute/async", ["script": script, "args": [Any]()])
         } catch {
             let shown = try await text("document.body.innerText")
-            throw BrowserFailure(message: "never: \(expression)\n\(error)\n\(shown)\n\(try await complaints())")
+            throw BrowserFailure(
+                message: "Timeout waiting for: \(expression)\n\(error)\n\(shown)\n\(try await consoleMessages())")
         }
     }
 
-    /// What the page's console has been told: refused scripts, errors, missing files.
-    func complaints() async throws -> [String] {
+    /// Returns the messages of the page's console: blocked scripts, errors, missing files.
+    func consoleMessages() async throws -> [String] {
         let entries = try await call("POST", "/se/log", ["type": "browser"]) as? [[String: Any]] ?? []
         return entries.compactMap { $0["message"] as? String }
     }
 
-    // MARK: Doing
+    // MARK: Actions
 
-    /// Types into the element that a selector finds; into a file input, paths.
+    /// Types text into an element, or paths into a file input.
     func type(_ text: String, into selector: String) async throws {
         try await call("POST", "/element/\(try await element(selector))/value", ["text": text])
     }
@@ -102,7 +104,7 @@ final class Browser: Sendable {
         case space = " "
     }
 
-    /// Presses keys, one after the other, wherever the focus is.
+    /// Presses keys in sequence at the focused element.
     func press(_ keys: Key...) async throws {
         let actions = keys.flatMap { key in
             [["type": "keyDown", "value": key.rawValue], ["type": "keyUp", "value": key.rawValue]]
@@ -110,18 +112,18 @@ final class Browser: Sendable {
         try await call("POST", "/actions", ["actions": [["type": "key", "id": "keys", "actions": actions]]])
     }
 
-    /// Lets files fall onto the element that a selector finds, as from a file manager.
+    /// Drops files on an element, as from a file manager.
     func drop(_ paths: [String], on selector: String) async throws {
-        let place = "document.querySelector('\(selector)').getBoundingClientRect()"
-        let x = try await number("\(place).x + \(place).width / 2")
-        let y = try await number("\(place).y + \(place).height / 2")
+        let rectangle = "document.querySelector('\(selector)').getBoundingClientRect()"
+        let x = try await number("\(rectangle).x + \(rectangle).width / 2")
+        let y = try await number("\(rectangle).y + \(rectangle).height / 2")
         let data: [String: Any] = ["items": [Any](), "files": paths, "dragOperationsMask": 1]
         for step in ["dragEnter", "dragOver", "drop"] {
             try await devtools("Input.dispatchDragEvent", ["type": step, "x": x, "y": y, "data": data])
         }
     }
 
-    /// Lets requests leave at so many bytes a second and no faster.
+    /// Limits the upload rate of the browser.
     func limitUploads(to bytesPerSecond: Int) async throws {
         let conditions: [String: Any] = [
             "offline": false, "latency": 0, "download_throughput": -1, "upload_throughput": bytesPerSecond,
@@ -129,24 +131,24 @@ final class Browser: Sendable {
         try await call("POST", "/chromium/network_conditions", ["network_conditions": conditions])
     }
 
-    /// Makes the page believe that the user likes light or dark pages, or none that move.
+    /// Emulates user preferences, such as a color scheme or reduced motion.
     func prefer(_ preferences: [String: String]) async throws {
         let features = preferences.map { ["name": $0.key, "value": $0.value] }
         try await devtools("Emulation.setEmulatedMedia", ["features": features])
     }
 
-    /// Gives the window another size.
+    /// Resizes the window.
     func resize(width: Int, height: Int) async throws {
         try await devtools(
             "Emulation.setDeviceMetricsOverride",
             ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
     }
 
-    /// The window as a PNG file.
+    /// Returns the window as a PNG file.
     func screenshot() async throws -> Data {
         let value = try await call("GET", "/screenshot")
         guard let text = value as? String, let bytes = Data(base64Encoded: text) else {
-            throw BrowserFailure(message: "no screenshot")
+            throw BrowserFailure(message: "There is no screenshot.")
         }
         return bytes
     }
@@ -175,8 +177,8 @@ final class Browser: Sendable {
             arguments += ["-H", "Content-Type: application/json; charset=utf-8", "--data-raw", text]
         }
         let output = try await run("curl", arguments + [url]).output
-        let answer = try JSONSerialization.jsonObject(with: output) as? [String: Any]
-        let value = answer?["value"] ?? NSNull()
+        let response = try JSONSerialization.jsonObject(with: output) as? [String: Any]
+        let value = response?["value"] ?? NSNull()
         if let error = (value as? [String: Any])?["error"] {
             throw BrowserFailure(message: "\(method) \(url): \(error): \((value as? [String: Any])?["message"] ?? "")")
         }
@@ -195,7 +197,7 @@ final class Browser: Sendable {
         do {
             let root = "http://127.0.0.1:\(try await port(of: pipe.fileHandleForReading))"
             let switches = [
-                // The sandbox needs rights that a container or root does not have; the only page is one of ours.
+                // The sandbox needs privileges that a container does not have. Only the tested page is loaded.
                 "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1240,900",
                 "--no-proxy-server", "--lang=en-GB", "--user-data-dir=\(profile)",
             ]
@@ -203,9 +205,9 @@ final class Browser: Sendable {
                 "goog:chromeOptions": ["args": switches, "binary": chromium ?? ""],
                 "goog:loggingPrefs": ["browser": "ALL"], "timeouts": ["script": 60_000],
             ]
-            let answer = try await call("POST", "\(root)/session", ["capabilities": ["alwaysMatch": wanted]])
-            guard let session = (answer as? [String: Any])?["sessionId"] as? String else {
-                throw BrowserFailure(message: "no session: \(answer)")
+            let response = try await call("POST", "\(root)/session", ["capabilities": ["alwaysMatch": wanted]])
+            guard let session = (response as? [String: Any])?["sessionId"] as? String else {
+                throw BrowserFailure(message: "There is no session: \(response)")
             }
             return Browser(driver: driver, root: root, session: session, profile: profile)
         } catch {
@@ -224,23 +226,23 @@ final class Browser: Sendable {
         driver.waitUntilExit()
     }
 
-    /// The port that chromedriver says it has taken; what it says afterwards is read and thrown away.
+    /// Reads the port from the output of chromedriver. Further output is discarded.
     private static func port(of output: FileHandle) async throws -> Int {
         let port: Int? = await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                var said = ""
-                var isTold = false
+                var text = ""
+                var hasResumed = false
                 while case let more = output.availableData, !more.isEmpty {
-                    said += String(decoding: more, as: UTF8.self)
-                    if !isTold, let match = said.firstMatch(of: /successfully on port ([0-9]+)/) {
-                        isTold = true
+                    text += String(decoding: more, as: UTF8.self)
+                    if !hasResumed, let match = text.firstMatch(of: /successfully on port ([0-9]+)/) {
+                        hasResumed = true
                         continuation.resume(returning: Int(match.1))
                     }
                 }
-                if !isTold { continuation.resume(returning: nil) }
+                if !hasResumed { continuation.resume(returning: nil) }
             }
         }
-        guard let port else { throw BrowserFailure(message: "chromedriver did not start") }
+        guard let port else { throw BrowserFailure(message: "chromedriver did not start.") }
         return port
     }
 
@@ -249,12 +251,12 @@ final class Browser: Sendable {
     }
 
     private static func find(_ program: String) -> String? {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") + ["/usr/bin"]
-        return folders.map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+        let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") + ["/usr/bin"]
+        return directories.map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 }
 
-/// A browser that did not do what it was asked for.
+/// A failed browser command.
 struct BrowserFailure: Error, CustomStringConvertible {
     let message: String
     var description: String { message }

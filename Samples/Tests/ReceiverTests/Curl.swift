@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The answer of the backend as a test reads it.
-struct Answer: Decodable {
+/// The envelope of the backend.
+struct Envelope: Decodable {
     struct Content: Decodable {
         let FIELDS: [Field]
         let FILES: [File]
@@ -28,16 +28,16 @@ struct Answer: Decodable {
     let DATA: Content?
 }
 
-/// What a real client got.
+/// The result of curl(1).
 struct Exchange {
     let exitCode: Int32
     let status: Int
     let body: Data
 
-    func answer() throws -> Answer { try JSONDecoder().decode(Answer.self, from: body) }
+    func envelope() throws -> Envelope { try JSONDecoder().decode(Envelope.self, from: body) }
 }
 
-/// Runs a program to its end, off the threads that tests run on.
+/// Runs a program to its end, on its own thread.
 func run(
     _ program: String, _ arguments: [String], environment: [String: String] = [:]
 ) async throws -> (exitCode: Int32, output: Data) {
@@ -58,7 +58,7 @@ func run(
     }
 }
 
-/// Ends a program for good: what `Process` starts may have `SIGTERM` blocked, as the thread has that started it.
+/// Sends SIGKILL to a program: a child of `Process` may inherit a blocked `SIGTERM` from the thread that started it.
 func kill(_ process: Process) {
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
 }
@@ -76,5 +76,5 @@ func curl(arguments: [String], to url: String) async throws -> Exchange {
         body: output[..<end])
 }
 
-/// The command `waybill`, which is built beside the tests.
+/// The command `waybill`, built in the same directory as the tests.
 let commandPath = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "waybill").path

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a page is told, read by curl(1) as it comes.
+/// The event stream of the page, read by curl(1).
 final class EventReader: Sendable {
-    /// One upload, as the stream tells of it.
+    /// An upload in the stream.
     struct Arrival: Decodable, Sendable {
         struct Field: Decodable, Sendable, Equatable {
             let name: String
@@ -28,7 +28,7 @@ final class EventReader: Sendable {
         let message: String
     }
 
-    /// An event: its name and what it brings.
+    /// An event of the stream.
     struct Event: Sendable {
         let name: String
         let arrivals: [Arrival]
@@ -40,7 +40,7 @@ final class EventReader: Sendable {
     /// Opens a stream.
     init(_ url: String) throws { lines = try Lines("curl", ["-sN", url]) }
 
-    /// Reads on until an event is the last that was waited for; gives all that were read.
+    /// Reads until an event satisfies a condition, and returns all events read.
     func read(until isLast: (Event) -> Bool) async -> [Event] {
         var read: [Event] = []
         var name = ""
@@ -56,15 +56,15 @@ final class EventReader: Sendable {
         return read
     }
 
-    /// Reads on until an upload is in a state; gives all events that were read.
+    /// Reads until an upload is in a state, and returns all events read.
     func until(_ state: String) async -> [Event] {
         await read { event in event.arrivals.contains { $0.state == state } }
     }
 
-    /// Reads the one event that comes first.
+    /// Reads the next event.
     func first() async -> Event? { await read { _ in true }.last }
 
-    /// Reads to the end that the server makes.
+    /// Reads until the server closes the stream.
     func drain() async { _ = await read { _ in false } }
 
     func stop() { lines.stop() }

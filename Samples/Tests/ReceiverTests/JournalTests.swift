@@ -2,13 +2,13 @@ import Testing
 
 @testable import ReceiverKit
 
-/// What stands behind the page, without a network.
+/// Tests of the page's model, without a network.
 @Suite(.timeLimit(.minutes(1)))
 struct JournalTests {
-    @Test func `a watcher is told the latest of each upload, and no end is lost`() async throws {
+    @Test func `a watcher gets the latest state of each upload`() async throws {
         let journal = Journal()
         let watch = try #require(await journal.watch())
-        var wakes = watch.wakes.makeAsyncIterator()
+        var notifications = watch.notifications.makeAsyncIterator()
         var first = Arrival(agent: "a", total: 10)
         var second = Arrival(agent: "b", total: nil)
         await journal.put(first)
@@ -19,15 +19,15 @@ struct JournalTests {
         }
         second.state = .stored
         await journal.put(second)
-        #expect(await wakes.next() != nil)
-        let news = await journal.news(for: watch.id)
-        #expect(news.map(\.id) == [first.id, second.id])
-        #expect(news.map(\.received) == [1_000, 0])
-        #expect(news.map(\.state) == [.arriving, .stored])
-        #expect(await journal.news(for: watch.id).isEmpty)
+        #expect(await notifications.next() != nil)
+        let changes = await journal.changes(for: watch.id)
+        #expect(changes.map(\.id) == [first.id, second.id])
+        #expect(changes.map(\.received) == [1_000, 0])
+        #expect(changes.map(\.state) == [.arriving, .stored])
+        #expect(await journal.changes(for: watch.id).isEmpty)
     }
 
-    @Test func `fifty are remembered, and one that still arrives is not forgotten for others`() async {
+    @Test func `the oldest finished upload is removed above the limit`() async {
         let journal = Journal()
         let slow = Arrival(agent: "slow", total: nil)
         await journal.put(slow)
@@ -38,24 +38,24 @@ struct JournalTests {
             await journal.put(arrival, [.init(path: "/p\(number)", fileName: "n")])
         }
         let all = await journal.all
-        #expect(all.count == Journal.most)
+        #expect(all.count == Journal.maxArrivals)
         #expect(all.first?.id == slow.id)
         #expect(all.dropFirst().map(\.agent) == (31..<80).map { "\($0)" })
         #expect(await journal.file(0, of: all[49].id)?.path == "/p79")
         for index in [-1, 1, .max] { #expect(await journal.file(index, of: all[49].id) == nil) }
     }
 
-    @Test func `only so many may look, and each that leaves makes room`() async throws {
+    @Test func `the number of watchers is limited until one is removed`() async throws {
         let journal = Journal()
         var watches: [Journal.Watch] = []
-        for _ in 0..<Journal.mostWatchers { watches.append(try #require(await journal.watch())) }
+        for _ in 0..<Journal.maxWatchers { watches.append(try #require(await journal.watch())) }
         #expect(await journal.watch() == nil)
         watches.removeAll()
         while await journal.watcherCount > 0 { await Task.yield() }
         #expect(await journal.watch() != nil)
     }
 
-    @Test func `whoever waits for a watcher goes on when one comes, or when cancelled`() async throws {
+    @Test func `waiting for a watcher ends when one is added or the task is cancelled`() async throws {
         let journal = Journal()
         let waiting = Task { await journal.waitForWatcher() }
         let cancelled = Task { await journal.waitForWatcher() }
@@ -67,21 +67,21 @@ struct JournalTests {
         #expect(watch != nil)
     }
 
-    @Test func `an upload is told of at a pace, with the rate of its last second`() {
+    @Test func `progress reports are throttled and have the rate of the last second`() {
         var meter = ArrivalMeter()
-        var told: [Int] = []
+        var reported: [Int] = []
         // 100 kB/s for two seconds, then 400 kB/s for two.
         for step in 1...400 {
             let bytes = step <= 200 ? 1_000 : 4_000
-            if meter.add(bytes, at: .milliseconds(step * 10)) { told.append(meter.received) }
+            if meter.add(bytes, at: .milliseconds(step * 10)) { reported.append(meter.received) }
         }
-        #expect((60...81).contains(told.count))
-        #expect(told == told.sorted())
+        #expect((60...81).contains(reported.count))
+        #expect(reported == reported.sorted())
         #expect(meter.received == 1_000_000)
         #expect((380_000...420_000).contains(meter.bytesPerSecond))
     }
 
-    @Test func `a rate needs no second to have passed, and none is no number`() {
+    @Test func `the rate is finite in the first second`() {
         var meter = ArrivalMeter()
         _ = meter.add(5, at: .zero)
         #expect(meter.bytesPerSecond == 0)
@@ -89,12 +89,12 @@ struct JournalTests {
         #expect(meter.bytesPerSecond == 500_025)
     }
 
-    @Test func `long foreign texts are cut between scalars`() {
-        let short = String(repeating: "照", count: Excerpt.longest)
+    @Test func `long client text is truncated between scalars`() {
+        let short = String(repeating: "照", count: Excerpt.maxScalars)
         #expect(Excerpt.of(short) == short)
         #expect(Excerpt.of("") == "")
         let stacked = "e" + String(repeating: "\u{301}", count: 100_000)
-        #expect(Excerpt.of(stacked).unicodeScalars.count == Excerpt.longest + 1)
+        #expect(Excerpt.of(stacked).unicodeScalars.count == Excerpt.maxScalars + 1)
         #expect(Excerpt.of(short + "片") == short + "…")
     }
 
@@ -104,7 +104,7 @@ struct JournalTests {
         ("/watch/k", nil), ("/watch/k/arrivals/i/x/small.jpg", nil), ("/watch/k/arrivals/i/0/other.jpg", nil),
         ("/page", nil), ("/page/a/b", nil), ("/other", nil),
     ])
-    func `a path leads to one thing or to nothing`(_ path: String, _ route: PageRoute?) {
+    func `a path has one route or none`(_ path: String, _ route: PageRoute?) {
         #expect(PageRoute(path: path) == route)
     }
 
@@ -113,11 +113,11 @@ struct JournalTests {
         ("evil.example", false), ("127.0.0.1.evil.example", false), ("localhost.evil.example:80", false),
         ("evil.example:127", false), ("127.0.0.1:80@evil.example", false),
     ])
-    func `only names of this machine are answered`(_ host: String, _ isOurs: Bool) {
-        #expect(PageHandler.isOurs(host) == isOurs)
+    func `only loopback hosts are accepted`(_ host: String, _ isLoopback: Bool) {
+        #expect(PageHandler.isLoopback(host) == isLoopback)
     }
 
-    @Test func `names that nobody can guess have their whole length`() {
+    @Test func `random names are unique and have 32 digits`() {
         let names = Set((0..<1_000).map { _ in RandomName.make() })
         #expect(names.count == 1_000)
         #expect(names.allSatisfy { $0.wholeMatch(of: /[0-9a-f]{32}/) != nil })

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A program whose lines are read as it says them.
+/// A running program whose output is read line by line.
 final class Lines: Sendable {
     let lines: AsyncStream<String>
     private let process: Process
 
-    /// Starts a program of the `PATH`, or of a path.
+    /// Starts a program by name or by path.
     init(_ program: String, _ arguments: [String]) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -32,7 +32,7 @@ final class Lines: Sendable {
 
     func stop() { kill(process) }
 
-    /// Asks it to end, as Ctrl-C does, and waits until it has.
+    /// Sends SIGINT and waits for the end of the program.
     func interrupt() async {
         process.interrupt()
         for await _ in lines {}

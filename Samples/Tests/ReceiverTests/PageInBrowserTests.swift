@@ -3,12 +3,12 @@ import Foundation
 import ReceiverKit
 import Testing
 
-/// The page in a real browser, as a person meets it.
+/// The page in a real browser.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
     .enabled(if: Browser.isExpected, "Chromium or chromedriver is not installed; `make setup` does that"))
 struct PageInBrowserTests {
-    @Test func `both sides are chosen, sent with a bar that moves, and shown before and after`() async throws {
+    @Test func `choosing and sending both sides shows progress and both images`() async throws {
         try await withPage { receiver, scratch, browser in
             let cards = try await CardArtist.cards(in: scratch.path, width: 800)
             try await browser.type(cards.front, into: "input[name=FRONT]")
@@ -23,7 +23,7 @@ struct PageInBrowserTests {
             try await browser.click("#submit")
             try await browser.until("document.getElementById('outcome').className === 'good'")
             let outcome = try await browser.text("document.getElementById('outcome').textContent")
-            #expect(outcome == "Both sides are stored: the same bytes as here.")
+            #expect(outcome == "Both sides are stored, with identical bytes.")
             try await Self.expectRise(of: "window.seen", in: browser)
 
             try await browser.until("document.querySelectorAll('.before, .after').length === 4")
@@ -37,24 +37,24 @@ struct PageInBrowserTests {
                 #expect(shown.contains(String(decoding: sum.output.prefix(64), as: UTF8.self)))
             }
             #expect(!shown.contains("right"))
-            #expect(try await browser.complaints() == [])
+            #expect(try await browser.consoleMessages() == [])
         }
     }
 
-    @Test func `files that are dropped take their places, and what is no JPEG is not taken`() async throws {
+    @Test func `dropped JPEG files fill the sides and other files are rejected`() async throws {
         try await withPage { _, scratch, browser in
             let cards = try await CardArtist.cards(in: scratch.path, width: 320)
             let note = try scratch.write("note <b>.txt", Data("no picture".utf8))
             try await browser.drop([note], on: "[data-side=BACK]")
             try await browser.until(
-                "document.getElementById('about-BACK').textContent === 'note <b>.txt is no JPEG file.'")
+                "document.getElementById('about-BACK').textContent === 'note <b>.txt is not a JPEG file.'")
             #expect(try await browser.number("document.querySelector('input[name=BACK]').files.length") == 0)
             try await browser.drop([cards.back, cards.front], on: "[data-side=BACK]")
             try await browser.until("[...document.querySelectorAll('.about')].every(a => a.textContent.includes('×'))")
             let names = try await browser.texts(
                 "[...document.querySelectorAll('.side input')].map(i => i.files[0].name)")
             #expect(names == [cards.front, cards.back].map { URL(filePath: $0).lastPathComponent })
-            // Elsewhere on the page a file is not opened in its place.
+            // A file that is dropped elsewhere does not replace the page.
             try await browser.drop([note], on: "header")
             #expect(try await browser.isTrue("location.pathname === '/' && document.querySelector('.side')"))
 
@@ -64,18 +64,18 @@ struct PageInBrowserTests {
             try await browser.click("#submit")
             try await browser.until("document.querySelector('[data-state=stored] .file')")
             #expect(try await browser.number("document.querySelectorAll('.file').length") == 1)
-            #expect(try await browser.complaints() == [])
+            #expect(try await browser.consoleMessages() == [])
         }
     }
 
-    @Test func `names are text and nothing else, whatever they hold`() async throws {
+    @Test func `hostile names are displayed as text`() async throws {
         try await withPage { receiver, scratch, browser in
             let card = Data(try await CardArtist.photo(of: .front, width: 160))
             for name in hostileNames {
                 let fields = [("<b onclick=window.hit=7>", name.replacing("\n", with: " "))]
                 try await receiver.post(name, card, fields: fields, scratch: scratch)
             }
-            // Pictures are made when they come near the window.
+            // Images are requested when they come near the window.
             try await browser.resize(width: 1_240, height: 12_000)
             let count = hostileNames.count
             try await browser.until("document.querySelectorAll('[data-state=stored] .after').length === \(count)")
@@ -85,7 +85,7 @@ struct PageInBrowserTests {
             for name in hostileNames where !name.contains("\n") { #expect(shown.contains(visible(name))) }
             #expect(shown.contains("photo\\u{202e}gpj.exe"))
             #expect(try await browser.isTrue("typeof window.hit === 'undefined'"))
-            // Nothing stands in the document but what the page is made of.
+            // The names added no elements.
             #expect(try await browser.number("document.querySelectorAll('b, script:not([src]), style').length") == 0)
             #expect(try await browser.number("document.images.length") == Double(2 * count + 1))
             let handlers =
@@ -93,11 +93,11 @@ struct PageInBrowserTests {
             #expect(try await browser.number("\(handlers).length") == 0)
             let places = "[...document.querySelectorAll('[href], [src]')].map(e => new URL(e.href || e.src).origin)"
             #expect(try await browser.isTrue("\(places).every(o => o === location.origin)"))
-            #expect(try await browser.complaints() == [])
+            #expect(try await browser.consoleMessages() == [])
         }
     }
 
-    @Test func `the browser's own names come through, and the policy stops what is put into the page`() async throws {
+    @Test func `the content security policy blocks injected markup and requests`() async throws {
         try await withPage { _, _, browser in
             let choose = """
                 const input = document.querySelector('input[name=FRONT]');
@@ -114,7 +114,7 @@ struct PageInBrowserTests {
             try await browser.click("#submit")
             try await browser.until("document.getElementById('outcome').className === 'good'")
             try await browser.until("document.querySelector('[data-state=stored] .file a')")
-            // Texts as such, and texts that a script of the page has declared to be markup and script.
+            // Plain strings, and strings that a script of the page has declared to be trusted markup and script.
             let inject = """
                 window.blocked = [];
                 addEventListener('securitypolicyviolation', event => blocked.push(event.effectiveDirective));
@@ -143,7 +143,7 @@ struct PageInBrowserTests {
         }
     }
 
-    @Test func `keys alone are enough, and what has the focus is seen`() async throws {
+    @Test func `the page is operable by keyboard with visible focus`() async throws {
         try await withPage { _, scratch, browser in
             let focus = "document.activeElement"
             try await browser.press(.tab)
@@ -161,7 +161,7 @@ struct PageInBrowserTests {
             try await browser.until(
                 "document.getElementById('outcome').textContent === 'Choose at least one side first.'")
             #expect(try await browser.text("\(focus).name") == "FRONT")
-            // Both keys open the chooser; the test keeps the chooser itself from opening.
+            // Both keys open the file chooser, which the test suppresses.
             try await browser.value(
                 "window.opened = 0; document.querySelector('.side input').addEventListener('click', e => { opened += 1; e.preventDefault(); })"
             )
@@ -183,7 +183,7 @@ struct PageInBrowserTests {
         }
     }
 
-    @Test func `an upload of waybill is followed while it comes, and cancel ends one of the page`() async throws {
+    @Test func `the page follows uploads of waybill and cancels its own`() async throws {
         try await withRunningReceiver { receiver, scratch in
             try await Browser.open("\(receiver.page)&token=right") { browser in
                 try await browser.until("document.getElementById('link').textContent === 'Live'")
@@ -211,7 +211,7 @@ struct PageInBrowserTests {
         }
     }
 
-    @Test func `a wrong token is told, and without the key the page sends and does not see`() async throws {
+    @Test func `without the key the page reports a wrong token, sends and shows no uploads`() async throws {
         let receiver = try await Receiver.start(.init(token: "right"))
         let scratch = try Scratch()
         let cards = try await CardArtist.cards(in: scratch.path, width: 160)
@@ -221,21 +221,21 @@ struct PageInBrowserTests {
             try await browser.type(cards.front, into: "input[name=FRONT]")
             try await browser.click("#submit")
             try await browser.until("document.getElementById('outcome').className === 'bad'")
-            let told = try await browser.text("document.getElementById('outcome').textContent")
-            #expect(told == "Refused (100001): the token is not valid")
+            let message = try await browser.text("document.getElementById('outcome').textContent")
+            #expect(message == "Rejected (100001): The token is invalid.")
             try await browser.value("document.querySelector('input[name=TOKEN]').value = 'right'")
             try await browser.click("#submit")
             try await browser.until("document.getElementById('outcome').className === 'good'")
             #expect(try await browser.number("document.querySelectorAll('.arrival').length") == 0)
-            #expect(try await browser.complaints() == [])
+            #expect(try await browser.consoleMessages() == [])
         }
         scratch.remove()
         await receiver.stop()
     }
 
-    // MARK: Help
+    // MARK: Helpers
 
-    /// The page of a backend, opened with its whole link and its token.
+    /// Opens the page of a backend with its link and token.
     private func withPage(_ body: (Receiver, Scratch, Browser) async throws -> Void) async throws {
         try await withReceiver { receiver, scratch in
             try await Browser.open("\(receiver.page)&token=right") { browser in
@@ -245,7 +245,7 @@ struct PageInBrowserTests {
         }
     }
 
-    /// Notes what the bars below an element have stood at.
+    /// Records the values of the progress bars in an element.
     private static func follow(_ browser: Browser, _ selector: String) async throws {
         let script = """
             window.seen = [];
@@ -265,7 +265,7 @@ struct PageInBrowserTests {
     }
 }
 
-/// How the page writes foreign text: what can't be seen is spelt.
+/// Escapes invisible characters like the page.
 func visible(_ text: String) -> String {
     text.unicodeScalars.map { scalar in
         switch scalar.value {

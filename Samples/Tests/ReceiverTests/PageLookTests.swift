@@ -3,37 +3,38 @@ import Foundation
 import ReceiverKit
 import Testing
 
-/// How the page looks: light and dark, narrow and wide, in scripts that run the other way.
+/// The layout of the page: light and dark, narrow and wide, and right-to-left scripts.
 ///
-/// With `RECEIVER_SCREENSHOTS=DIR` the pictures are kept there: `light.png`, `dark.png`, `narrow.png`, `scripts.png`.
+/// With `RECEIVER_SCREENSHOTS=DIR` the screenshots are saved there: `light.png`, `dark.png`, `narrow.png`,
+/// `scripts.png`.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
     .enabled(if: Browser.isExpected, "Chromium or chromedriver is not installed; `make setup` does that"))
 struct PageLookTests {
-    @Test func `it follows the choice of light or dark, and of rest`() async throws {
-        try await withLook { receiver, scratch, browser in
+    @Test func `the page follows the color scheme and reduced motion`() async throws {
+        try await withLivePage { receiver, scratch, browser in
             try await Self.sendBothSides(browser, scratch)
             let paper = "getComputedStyle(document.body).backgroundColor"
             let beat = "getComputedStyle(document.getElementById('link'), '::before').animationName"
-            var pictures: [Data] = []
-            for (scheme, colour) in [("light", "rgb(245, 244, 240)"), ("dark", "rgb(16, 19, 21)")] {
+            var screenshots: [Data] = []
+            for (scheme, color) in [("light", "rgb(245, 244, 240)"), ("dark", "rgb(16, 19, 21)")] {
                 try await browser.prefer(["prefers-color-scheme": scheme])
-                #expect(try await browser.text(paper) == colour)
+                #expect(try await browser.text(paper) == color)
                 let ratios = try await browser.texts(Self.contrasts)
                 #expect(ratios.count > 10)
                 // WCAG 2.2, success criterion 1.4.3.
                 #expect(ratios.compactMap(Double.init).allSatisfy { $0 >= 4.5 }, "\(scheme): \(ratios)")
-                pictures.append(try await Self.keep(scheme, browser))
+                screenshots.append(try await Self.screenshot(scheme, browser))
             }
-            #expect(pictures[0] != pictures[1])
+            #expect(screenshots[0] != screenshots[1])
             #expect(try await browser.text(beat) == "beat")
             try await browser.prefer(["prefers-reduced-motion": "reduce"])
             #expect(try await browser.text(beat) == "none")
         }
     }
 
-    @Test func `it fits narrow windows and names of any script and length`() async throws {
-        try await withLook { receiver, scratch, browser in
+    @Test func `the page fits narrow windows and long names in any script`() async throws {
+        try await withLivePage { receiver, scratch, browser in
             let card = Data(try await CardArtist.photo(of: .front, width: 640))
             let names = [
                 String(repeating: "W", count: 300) + ".jpg", "بطاقة الهوية الوطنية — الوجه (١).jpg", "תעודת זהות.jpg",
@@ -43,7 +44,7 @@ struct PageLookTests {
                 let fields = [("BUSINESSNO", "业务 2026-0042"), ("NAME", "محمد بن عبد الله"), ("NOTE", name)]
                 try await receiver.post(name, card, fields: fields, scratch: scratch)
             }
-            // Pictures are made when they come near the window.
+            // Images are requested when they come near the window.
             try await browser.resize(width: 1_240, height: 6_000)
             try await browser.until("document.querySelectorAll('.after').length === \(names.count)")
             try await browser.until("[...document.images].every(i => i.complete && i.naturalWidth > 0)")
@@ -55,14 +56,14 @@ struct PageLookTests {
                 let overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
                 #expect(try await browser.number(overflow) == 0, "at \(width)")
             }
-            _ = try await Self.keep("scripts", browser, width: 1_240, height: 1_500)
-            _ = try await Self.keep("narrow", browser, width: 390, height: 1_600)
+            _ = try await Self.screenshot("scripts", browser, width: 1_240, height: 1_500)
+            _ = try await Self.screenshot("narrow", browser, width: 390, height: 1_600)
         }
     }
 
-    // MARK: Help
+    // MARK: Helpers
 
-    private func withLook(_ body: (Receiver, Scratch, Browser) async throws -> Void) async throws {
+    private func withLivePage(_ body: (Receiver, Scratch, Browser) async throws -> Void) async throws {
         try await withReceiver(sizeLimit: 64 << 20) { receiver, scratch in
             try await Browser.open("\(receiver.page)&token=right") { browser in
                 try await browser.until("document.getElementById('link').textContent === 'Live'")
@@ -71,9 +72,9 @@ struct PageLookTests {
         }
     }
 
-    /// Both sides, sent and shown; as large as a camera's where a picture is to be kept.
+    /// Sends both sides and waits for the images. They are larger for saved screenshots.
     private static func sendBothSides(_ browser: Browser, _ scratch: Scratch) async throws {
-        let cards = try await CardArtist.cards(in: scratch.path, width: folder == nil ? 800 : 2_016)
+        let cards = try await CardArtist.cards(in: scratch.path, width: directory == nil ? 800 : 2_016)
         for (side, path) in [("FRONT", cards.front), ("BACK", cards.back)] {
             try await browser.type(path, into: "input[name=\(side)]")
         }
@@ -85,27 +86,27 @@ struct PageLookTests {
         try await browser.until("document.getElementById('outcome').className === 'good'")
     }
 
-    private static let folder = ProcessInfo.processInfo.environment["RECEIVER_SCREENSHOTS"]
+    private static let directory = ProcessInfo.processInfo.environment["RECEIVER_SCREENSHOTS"]
 
-    /// Takes a picture of the window, keeps it if that is asked for, and gives it.
-    private static func keep(
+    /// Returns a screenshot of the window, and saves it if `RECEIVER_SCREENSHOTS` is set.
+    private static func screenshot(
         _ name: String, _ browser: Browser, width: Int = 1_200, height: Int = 860
     ) async throws -> Data {
         try await browser.resize(width: width, height: height)
-        let picture = try await browser.screenshot()
-        #expect(picture.starts(with: [0x89, 0x50, 0x4E, 0x47]))
-        #expect(picture.count > 10_000)
-        if let folder {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            try picture.write(to: URL(filePath: folder).appending(path: "\(name).png"))
+        let image = try await browser.screenshot()
+        #expect(image.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+        #expect(image.count > 10_000)
+        if let directory {
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try image.write(to: URL(filePath: directory).appending(path: "\(name).png"))
         }
-        return picture
+        return image
     }
 
-    /// The contrast of every text on the page against what lies under it (WCAG 2.2, relative luminance).
+    /// The contrast of all text on the page with its background (WCAG 2.2, relative luminance).
     private static let contrasts = """
         (() => {
-          const numbers = (colour) => colour.match(/[0-9.]+/g).map(Number);
+          const numbers = (color) => color.match(/[0-9.]+/g).map(Number);
           const light = (part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
           const luminance = (c) => 0.2126 * light(c[0] / 255) + 0.7152 * light(c[1] / 255) + 0.0722 * light(c[2] / 255);
           const under = (e) => {

@@ -3,7 +3,7 @@ import Foundation
 import ReceiverKit
 import Testing
 
-/// The page's side of the backend, as curl(1) sees it.
+/// The HTTP interface of the page, tested with curl(1).
 @Suite(.timeLimit(.minutes(2)))
 struct PageTests {
     @Test(arguments: [
@@ -12,12 +12,13 @@ struct PageTests {
         ("/page/compare.js", "text/javascript; charset=utf-8"), ("/page/words.js", "text/javascript; charset=utf-8"),
         ("/page/page.svg", "image/svg+xml"),
     ])
-    func `the page and its files say what they are and what they may do`(_ path: String, _ type: String) async throws {
+    func `the page and its files have a content type and a security policy`(_ path: String, _ type: String) async throws
+    {
         try await withReceiver { receiver, _ in
             let head = try await head(of: receiver.origin + path)
             #expect(head.hasPrefix("HTTP/1.1 200"))
             #expect(head.contains("content-type: \(type)\n"))
-            expectGuarded(head)
+            expectSecurityHeaders(head)
             let isPage = path == "/"
             #expect(head.contains("script-src 'self'") == isPage)
             #expect(head.contains("sandbox") == !isPage)
@@ -25,13 +26,13 @@ struct PageTests {
             let body = try await curl(to: receiver.origin + path).body
             #expect(body.count > 200)
             let text = String(decoding: body, as: UTF8.self)
-            // Inline scripts, inline style and handlers would not run; that there are none keeps the console quiet.
+            // The policy blocks inline scripts, styles and handlers; there must be none, because they would log errors.
             #expect(text.firstMatch(of: /<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|innerHTML|outerHTML/) == nil)
             #expect(text.firstMatch(of: /insertAdjacentHTML|document\.write|\beval\(|new Function/) == nil)
         }
     }
 
-    @Test func `without the key nothing that arrived is shown`() async throws {
+    @Test func `without the key no upload is accessible`() async throws {
         try await withReceiver { receiver, scratch in
             try await receiver.post("a.jpg", Data("x".utf8), scratch: scratch)
             let arrival = try #require(try await receiver.latest())
@@ -52,7 +53,7 @@ struct PageTests {
                     to: "\(receiver.origin)/watch/\(receiver.key)/arrivals/\(arrival.id)/\(path)")
                 #expect(exchange.status == 404)
             }
-            // The same under a name that leads here only since somebody said so.
+            // DNS rebinding: the right key with another host.
             for path in ["/", "/watch/\(receiver.key)/events"] {
                 let rebound = try await curl("-m", "20", "-H", "Host: evil.example", to: receiver.origin + path)
                 #expect(rebound.status == 421)
@@ -60,7 +61,7 @@ struct PageTests {
         }
     }
 
-    @Test func `an upload of waybill is told of while it comes and when it is stored`() async throws {
+    @Test func `the stream reports an upload of waybill until it is stored`() async throws {
         try await withRunningReceiver { receiver, scratch in
             let reader = try EventReader(receiver.events)
             #expect(await reader.first()?.name == "all")
@@ -88,52 +89,52 @@ struct PageTests {
             #expect(last.files.map(\.bytes) == [300_000])
             let sum = try await run("sha256sum", [file])
             #expect(String(decoding: sum.output.prefix(64), as: UTF8.self) == last.files.first?.sha256)
-            for event in events { #expect(!event.text.contains("right"), "the token is told") }
+            for event in events { #expect(!event.text.contains("right"), "The token is in the event.") }
         }
     }
 
-    @Test func `whatever was refused or broke off is told too, and its files are not to be had`() async throws {
+    @Test func `rejected and interrupted uploads are reported without files`() async throws {
         try await withReceiver(sizeLimit: 1_000_000) { receiver, scratch in
             let file = try scratch.write("big", Data(repeating: 7, count: 900_000))
             _ = try await curl("-H", "Expect:", "-F", "FILE=@\(file)", "-F", "TOKEN=wrong", to: receiver.url)
             let wrong = try #require(try await receiver.latest())
-            #expect(wrong.state == "refused")
-            #expect(wrong.message == "the token is not valid")
+            #expect(wrong.state == "rejected")
+            #expect(wrong.message == "The token is invalid.")
             #expect(try await curl(to: receiver.view("file", of: wrong)).status == 404)
 
             let larger = try scratch.write("larger", Data(repeating: 7, count: 1_100_000))
             _ = try await curl("-H", "Expect:", "-F", "FILE=@\(larger)", to: receiver.url)
             let large = try #require(try await receiver.latest())
-            #expect(large.state == "refused")
+            #expect(large.state == "rejected")
             #expect(large.message.contains("1000000"))
 
             _ = try await curl(
                 "-H", "Expect:", "-H", "Content-Type: multipart/form-data; boundary=b", "--data-binary", "@\(file)",
                 to: receiver.url)
             let malformed = try #require(try await receiver.latest())
-            #expect(malformed.state == "refused")
+            #expect(malformed.state == "rejected")
             #expect(malformed.received < 900_000)
             #expect(!malformed.message.isEmpty)
 
             let reader = try EventReader(receiver.events)
             _ = try await curl(
                 "-H", "Expect:", "--limit-rate", "300K", "-m", "1", "-F", "FILE=@\(file)", to: receiver.url)
-            let broken = try #require(await reader.until("broken").last?.arrivals.last)
+            let interrupted = try #require(await reader.until("interrupted").last?.arrivals.last)
             reader.stop()
-            #expect(broken.received < 900_000)
-            #expect(broken.files.first?.fileName == "big")
+            #expect(interrupted.received < 900_000)
+            #expect(interrupted.files.first?.fileName == "big")
         }
     }
 
-    @Test func `names and values stand in the stream as JSON on one line`() async throws {
+    @Test func `the stream encodes names and values as JSON on one line`() async throws {
         try await withReceiver { receiver, scratch in
             for name in hostileNames {
                 let exchange = try await receiver.post(
                     name, Data("x".utf8), fields: [("</script>", name.replacing("\n", with: " "))], scratch: scratch)
-                let answer = try exchange.answer()
-                let said = try #require(answer.DATA?.FILES.first?.fileName)
+                let envelope = try exchange.envelope()
+                let fileName = try #require(envelope.DATA?.FILES.first?.fileName)
                 let arrival = try #require(try await receiver.latest())
-                #expect(arrival.files.first?.fileName == said)
+                #expect(arrival.files.first?.fileName == fileName)
                 #expect(arrival.fields == [.init(name: "</script>", value: name.replacing("\n", with: " "))])
             }
             let stream = try Lines("curl", ["-sN", "-D", "-", receiver.events])
@@ -143,12 +144,12 @@ struct PageTests {
                 head += line + "\n"
             }
             stream.stop()
-            expectGuarded(Self.normalised(head))
+            expectSecurityHeaders(Self.normalised(head))
             #expect(Self.normalised(head).contains("content-type: text/event-stream\n"))
         }
     }
 
-    @Test func `a stored file is for saving, under a harmless name, byte for byte`() async throws {
+    @Test func `a stored file is an attachment with a sanitized name`() async throws {
         try await withReceiver { receiver, scratch in
             let bytes = Data("<script>alert(1)</script>".utf8)
             let names = [
@@ -163,42 +164,42 @@ struct PageTests {
                 #expect(try await curl(to: url).body == bytes)
                 let head = try await head(of: url)
                 #expect(head.contains("content-type: application/octet-stream\n"))
-                let wanted = head.firstMatch(
+                let header = head.firstMatch(
                     of: /content-disposition: attachment; filename="(.*)"; filename\*=UTF-8''(.*)\n/)
                 #expect(
-                    wanted.map { String($0.1) }?.replacing(" ", with: "_") == plain.replacing(" ", with: "_"), "\(head)"
+                    header.map { String($0.1) }?.replacing(" ", with: "_") == plain.replacing(" ", with: "_"), "\(head)"
                 )
                 #expect(
-                    wanted.map { String($0.2).removingPercentEncoding } == encoded.removingPercentEncoding, "\(head)")
-                expectGuarded(head)
+                    header.map { String($0.2).removingPercentEncoding } == encoded.removingPercentEncoding, "\(head)")
+                expectSecurityHeaders(head)
             }
         }
     }
 
-    @Test func `pictures are encoded here, upright, small and without what the camera wrote`() async throws {
+    @Test func `images are upright, small and without metadata`() async throws {
         try await withReceiver { receiver, scratch in
             let card = Data(try await CardArtist.photo(of: .back, width: 640))
             #expect(card.range(of: Data("Specimen Optics".utf8)) != nil)
             try await receiver.post("card.jpg", card, scratch: scratch)
             let arrival = try #require(try await receiver.latest())
             let facts = try await curl(to: receiver.view("facts.json", of: arrival))
-            let told = try JSONDecoder().decode(Facts.self, from: facts.body)
-            #expect(told.arrived == .init(bytes: card.count, width: 480, height: 640))
-            #expect(told.limit == 102_400)
-            #expect(told.stripped.contains("Exif"))
-            for (view, bytes) in [("arrived.jpg", nil), ("small.jpg", told.small.bytes)] {
-                let picture = try await curl(to: receiver.view(view, of: arrival))
-                #expect(picture.status == 200)
-                #expect(picture.body.starts(with: [0xFF, 0xD8, 0xFF]))
-                #expect(picture.body.count <= bytes ?? .max)
-                #expect(picture.body.range(of: Data("Specimen Optics".utf8)) == nil)
+            let decoded = try JSONDecoder().decode(Facts.self, from: facts.body)
+            #expect(decoded.arrived == .init(bytes: card.count, width: 480, height: 640))
+            #expect(decoded.limit == 102_400)
+            #expect(decoded.stripped.contains("Exif"))
+            for (view, bytes) in [("arrived.jpg", nil), ("small.jpg", decoded.small.bytes)] {
+                let image = try await curl(to: receiver.view(view, of: arrival))
+                #expect(image.status == 200)
+                #expect(image.body.starts(with: [0xFF, 0xD8, 0xFF]))
+                #expect(image.body.count <= bytes ?? .max)
+                #expect(image.body.range(of: Data("Specimen Optics".utf8)) == nil)
                 #expect(try await head(of: receiver.view(view, of: arrival)).contains("content-type: image/jpeg\n"))
             }
-            #expect(told.small.bytes <= 102_400)
+            #expect(decoded.small.bytes <= 102_400)
         }
     }
 
-    @Test func `what is no picture is told and not shown`() async throws {
+    @Test func `an invalid image has status 422 and a message`() async throws {
         try await withReceiver { receiver, scratch in
             try await receiver.post("cut.jpg", jpeg(width: 640, height: 400, padding: 500), scratch: scratch)
             let arrival = try #require(try await receiver.latest())
@@ -210,7 +211,7 @@ struct PageTests {
         }
     }
 
-    @Test func `a stop ends what pages look at`() async throws {
+    @Test func `stopping the server ends event streams`() async throws {
         let receiver = try await Receiver.start(.init(token: "right"))
         let reader = try EventReader(receiver.events)
         #expect(await reader.first()?.name == "all")
@@ -219,34 +220,34 @@ struct PageTests {
         #expect(try await curl(to: receiver.origin + "/").exitCode == 7)
     }
 
-    @Test func `the command prints the page's link, and a token in it only while everybody knows it`() async throws {
+    @Test func `the link of the page contains only the default token`() async throws {
         for (options, ending) in [([], "&token=specimen-token"), (["--token", "s3cr3t"], "")] {
             let receiver = try Lines(RunningReceiver.path, options)
-            var said: [String] = []
+            var printed: [String] = []
             for await line in receiver.lines {
-                said.append(line)
+                printed.append(line)
                 if line.hasPrefix("page: ") { break }
             }
             await receiver.interrupt()
             let link = try #require(
-                said.last?.wholeMatch(of: /page: (http:\/\/127\.0\.0\.1:[0-9]+\/)#watch=[0-9a-f]{32}(.*)/))
+                printed.last?.wholeMatch(of: /page: (http:\/\/127\.0\.0\.1:[0-9]+\/)#watch=[0-9a-f]{32}(.*)/))
             #expect(link.2 == ending)
-            #expect(!said.joined().contains("s3cr3t"))
+            #expect(!printed.joined().contains("s3cr3t"))
         }
     }
 
-    // MARK: Help
+    // MARK: Helpers
 
     private struct Facts: Decodable {
-        struct One: Decodable, Equatable {
+        struct Image: Decodable, Equatable {
             let bytes: Int
             let width: Int
             let height: Int
         }
 
         let limit: Int
-        let arrived: One
-        let small: One
+        let arrived: Image
+        let small: Image
         let stripped: [String]
     }
 
@@ -255,7 +256,7 @@ struct PageTests {
         return Self.normalised(String(decoding: output, as: UTF8.self))
     }
 
-    /// The head of an answer with names in small letters and single line ends.
+    /// Normalizes a response head to lower-case names and LF.
     private static func normalised(_ head: String) -> String {
         head.replacing("\r\n", with: "\n").split(separator: "\n")
             .map { line in
@@ -264,7 +265,7 @@ struct PageTests {
             }.joined()
     }
 
-    private func expectGuarded(_ head: String) {
+    private func expectSecurityHeaders(_ head: String) {
         #expect(head.contains("x-content-type-options: nosniff\n"))
         #expect(head.contains("referrer-policy: no-referrer\n"))
         #expect(head.contains("cache-control: no-store\n"))
@@ -274,7 +275,7 @@ struct PageTests {
     }
 }
 
-/// What somebody might call a file.
+/// File names that could break out of JSON, HTML or a header field.
 let hostileNames = [
     "<img src=x onerror=window.hit=1>.jpg", "\"><script>window.hit=2</script>.jpg", "' onmouseover='window.hit=3.jpg",
     "&lt;b&gt;&#60;script&#62;window.hit=4.jpg", "photo\u{202E}gpj.exe", "two\nlines\u{2028}.jpg",

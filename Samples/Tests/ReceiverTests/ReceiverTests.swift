@@ -2,19 +2,19 @@ import Foundation
 import ReceiverKit
 import Testing
 
-/// The backend against real curl(1) and sha256sum(1).
+/// The backend, compared with curl(1) and sha256sum(1).
 @Suite(.timeLimit(.minutes(1)))
 struct ReceiverTests {
-    @Test func `a form arrives as it was sent, in its order`() async throws {
+    @Test func `a form is stored unchanged and in order`() async throws {
         try await withReceiver { receiver, scratch in
             let photo = try scratch.write("photo.jpg", jpeg(width: 640, height: 400, padding: 300_000))
             let exchange = try await curl(
                 "-F", "TOKEN=right", "-F", "USERNO=42", "-F", "FILE=@\(photo);type=image/jpeg;filename=IDFront.jpg",
                 "-F", "USERNO=43", to: receiver.url)
             #expect(exchange.status == 200)
-            let answer = try exchange.answer()
-            #expect(answer.RETCODE == "000000")
-            let content = try #require(answer.DATA)
+            let envelope = try exchange.envelope()
+            #expect(envelope.RETCODE == "000000")
+            let content = try #require(envelope.DATA)
             #expect(content.FIELDS == [.init(name: "USERNO", value: "42"), .init(name: "USERNO", value: "43")])
             let file = try #require(content.FILES.first)
             #expect(content.FILES.count == 1)
@@ -33,7 +33,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `waybill post and curl bring the same form`() async throws {
+    @Test func `waybill post and curl send the same form`() async throws {
         try await withReceiver { receiver, scratch in
             let file = try scratch.write("a \"b\" ü.bin", Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }))
             let form = [
@@ -45,15 +45,15 @@ struct ReceiverTests {
                 commandPath, ["post", receiver.url, "-F", "TOKEN=env:SECRET"] + form, environment: ["SECRET": "right"])
             #expect(theirs.exitCode == 0)
             #expect(ours.exitCode == 0)
-            let answer = try JSONDecoder().decode(Answer.self, from: theirs.output)
-            #expect(answer.RETCODE == "000000")
-            #expect(answer.DATA?.FILES.map(\.bytes) == [70_000, 70_000])
+            let envelope = try JSONDecoder().decode(Envelope.self, from: theirs.output)
+            #expect(envelope.RETCODE == "000000")
+            #expect(envelope.DATA?.FILES.map(\.bytes) == [70_000, 70_000])
             let text = String(decoding: theirs.output, as: UTF8.self)
             #expect(String(decoding: ours.output, as: UTF8.self).hasPrefix(text))
         }
     }
 
-    @Test func `waybill post takes an HTTP refusal for one and an envelope for an answer`() async throws {
+    @Test func `waybill post fails on an HTTP error but not on a rejection in the envelope`() async throws {
         try await withReceiver(sizeLimit: 1_000) { receiver, scratch in
             let file = try scratch.write("big", Data(repeating: 7, count: 300_000))
             let refused = try await run(commandPath, ["post", receiver.url, "-F", "FILE=@\(file)"])
@@ -65,16 +65,16 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `files are private and carry names of ours`() async throws {
+    @Test func `files are private and have generated names`() async throws {
         try await withReceiver { receiver, scratch in
             let file = try scratch.write("a", Data("x".utf8))
             for name in ["../../escape", "/etc/passwd", "..", "", "a\\u0000b", "%2e%2e%2fx", "x;y\"z"] {
                 let exchange = try await curl(
                     "-F", "TOKEN=right", "-F", "FILE=@\(file);filename=\"\(name.replacing("\"", with: "\\\""))\"",
                     to: receiver.url)
-                let answer = try exchange.answer()
-                #expect(answer.RETCODE == "000000")
-                #expect(answer.DATA?.FILES.first?.fileName == name)
+                let envelope = try exchange.envelope()
+                #expect(envelope.RETCODE == "000000")
+                #expect(envelope.DATA?.FILES.first?.fileName == name)
             }
             let names = try FileManager.default.contentsOfDirectory(atPath: receiver.directory)
             #expect(names.count == 7)
@@ -89,28 +89,28 @@ struct ReceiverTests {
     }
 
     @Test(arguments: ["TOKEN=wrong", "TOKEN=righ", "TOKEN=rightt", "NOTOKEN=right"])
-    func `a wrong token is refused in the envelope and nothing is kept`(_ field: String) async throws {
+    func `a wrong token is rejected in the envelope and no file is kept`(_ field: String) async throws {
         try await withReceiver { receiver, scratch in
             let file = try scratch.write("a", Data(repeating: 1, count: 1_000))
             let exchange = try await curl("-F", "FILE=@\(file)", "-F", field, to: receiver.url)
             #expect(exchange.status == 200)
-            #expect(try exchange.answer().RETCODE == "100001")
+            #expect(try exchange.envelope().RETCODE == "100001")
             #expect(try stored(in: receiver.directory).isEmpty)
         }
     }
 
-    @Test func `too large a request is refused by its length, before it is read`() async throws {
+    @Test func `a request above the limit is rejected by its length`() async throws {
         try await withReceiver(sizeLimit: 100_000) { receiver, scratch in
             let file = try scratch.write("big", Data(repeating: 7, count: 3_000_000))
             let exchange = try await curl("-H", "Expect:", "-F", "TOKEN=right", "-F", "FILE=@\(file)", to: receiver.url)
             #expect(exchange.exitCode == 0)
             #expect(exchange.status == 413)
-            #expect(try exchange.answer().RETCODE == "100003")
+            #expect(try exchange.envelope().RETCODE == "100003")
             #expect(try stored(in: receiver.directory).isEmpty)
         }
     }
 
-    @Test func `too large a request of unknown length is refused on its way`() async throws {
+    @Test func `a chunked request above the limit is rejected while it is read`() async throws {
         try await withReceiver(sizeLimit: 100_000) { receiver, scratch in
             let file = try scratch.write("big", Data(repeating: 7, count: 3_000_000))
             let exchange = try await curl(
@@ -121,14 +121,14 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a form above a limit of the parser is answered with 413 and leaves nothing`() async throws {
+    @Test func `a form above a parser limit has status 413 and leaves no file`() async throws {
         try await withReceiver { receiver, scratch in
             let file = try scratch.write("a", Data(repeating: 1, count: 1_000))
             let fields = (0..<1_001).flatMap { ["-F", "f\($0)=x"] }
             let exchange = try await curl(
                 arguments: ["-F", "TOKEN=right", "-F", "FILE=@\(file)"] + fields, to: receiver.url)
             #expect(exchange.status == 413)
-            #expect(try exchange.answer().RETCODE == "100003")
+            #expect(try exchange.envelope().RETCODE == "100003")
             #expect(try stored(in: receiver.directory).isEmpty)
         }
     }
@@ -140,24 +140,24 @@ struct ReceiverTests {
         ("multipart/form-data", "--b--\r\n"),
         ("application/json", "{}"),
     ])
-    func `a malformed form is refused with the reason`(_ type: String, _ body: String) async throws {
+    func `a malformed form is rejected with the reason`(_ type: String, _ body: String) async throws {
         try await withReceiver { receiver, _ in
             let exchange = try await curl("-H", "Content-Type: \(type)", "--data-binary", body, to: receiver.url)
             #expect(exchange.status == 400)
-            let answer = try exchange.answer()
-            #expect(answer.RETCODE == "100002")
-            #expect(answer.RETMSG.count > 20)
+            let envelope = try exchange.envelope()
+            #expect(envelope.RETCODE == "100002")
+            #expect(envelope.RETMSG.count > 20)
             #expect(try stored(in: receiver.directory).isEmpty)
         }
     }
 
-    @Test func `an upload that breaks off leaves no file`() async throws {
+    @Test func `an interrupted upload leaves no file`() async throws {
         try await withReceiver { receiver, scratch in
             let file = try scratch.write("big", Data(repeating: 7, count: 3_000_000))
             let exchange = try await curl(
                 "-H", "Expect:", "--limit-rate", "1M", "-m", "0.3", "-F", "FILE=@\(file)", to: receiver.url)
             #expect(exchange.exitCode == 28)
-            // The next request is answered after the broken one was noticed: both go through the one server.
+            // The server may notice the disconnect later: poll with further requests.
             for _ in 0..<100 where try !stored(in: receiver.directory).isEmpty {
                 _ = try await curl("-F", "TOKEN=wrong", to: receiver.url)
             }
@@ -174,7 +174,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a stop takes the files along`() async throws {
+    @Test func `stopping the server removes temporary files`() async throws {
         let receiver = try await Receiver.start(.init(token: "right"))
         _ = try await curl("-F", "TOKEN=right", "-F", "FILE=x;filename=x", to: receiver.url)
         #expect(try stored(in: receiver.directory).count == 1)
@@ -190,7 +190,7 @@ struct ReceiverTests {
     }
 }
 
-/// A directory for the files that a test sends.
+/// A temporary directory for the files of a test.
 struct Scratch {
     let path = "\(FileManager.default.temporaryDirectory.path)/samples-\(UUID().uuidString)"
 
@@ -207,7 +207,7 @@ struct Scratch {
     func remove() { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// The markers of a JPEG file of this size, with a comment so large as told before the frame header.
+/// Returns the markers of a JPEG file of this size, with comments of `padding` bytes before the frame header.
 func jpeg(width: UInt16, height: UInt16, padding: Int) -> Data {
     var bytes = Data([0xFF, 0xD8])
     var left = padding

@@ -1,4 +1,4 @@
-// The form: two sides of a card, chosen or dropped, sent with a bar that follows what the browser has handed over.
+// The form: two sides of a card, chosen or dropped, and sent with a progress bar.
 
 import { amount, foreign, fragment, pixels, progressText } from "./words.js";
 
@@ -15,9 +15,9 @@ form.elements.BUSINESSNO.value = `B-${crypto.randomUUID().slice(0, 8)}`;
 
 function inputOf(side) { return side.querySelector("input"); }
 
-function say(kind, ...words) {
+function setOutcome(kind, ...parts) {
   outcome.className = kind;
-  outcome.replaceChildren(...words);
+  outcome.replaceChildren(...parts);
 }
 
 // MARK: Choosing
@@ -27,7 +27,7 @@ async function isJPEG(file) {
   return start[0] === 0xff && start[1] === 0xd8 && start[2] === 0xff;
 }
 
-/// Shows what was chosen. A canvas, so that the policy of the page need not allow pictures from anywhere else.
+/// Shows the chosen image. A canvas needs no exception in the Content-Security-Policy, unlike a blob URL.
 async function show(side) {
   const input = inputOf(side);
   const file = input.files[0];
@@ -39,22 +39,22 @@ async function show(side) {
   if (!await isJPEG(file)) {
     input.value = "";
     await show(side);
-    about.replaceChildren(foreign(file.name), " is no JPEG file.");
+    about.replaceChildren(foreign(file.name), " is not a JPEG file.");
     return;
   }
   about.replaceChildren(foreign(file.name), ` ${amount(file.size)}`);
   try {
-    const picture = await createImageBitmap(file);
-    if (inputOf(side).files[0] !== file) { picture.close(); return; }
-    const scale = Math.min(1, 640 / Math.max(picture.width, picture.height));
-    canvas.width = Math.round(picture.width * scale);
-    canvas.height = Math.round(picture.height * scale);
-    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    const image = await createImageBitmap(file);
+    if (inputOf(side).files[0] !== file) { image.close(); return; }
+    const scale = Math.min(1, 640 / Math.max(image.width, image.height));
+    canvas.width = Math.round(image.width * scale);
+    canvas.height = Math.round(image.height * scale);
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     canvas.hidden = false;
-    about.append(`, ${pixels(picture.width, picture.height)}`);
-    picture.close();
+    about.append(`, ${pixels(image.width, image.height)}`);
+    image.close();
   } catch {
-    about.append(", can’t be shown");
+    about.append(", cannot be shown");
   }
 }
 
@@ -69,7 +69,7 @@ function drop(event, side) {
   event.preventDefault();
   side.classList.remove("over");
   const files = [...event.dataTransfer.files];
-  // Two files on one side are both sides, the first one for the side they were dropped on.
+  // If two files are dropped, the first one is for this side and the second for the other.
   const order = [side, ...sides.filter((other) => other !== side)];
   files.slice(0, order.length).forEach((file, index) => put(file, order[index]));
 }
@@ -85,7 +85,7 @@ for (const side of sides) {
   side.addEventListener("dragleave", () => side.classList.remove("over"));
   side.addEventListener("drop", (event) => drop(event, side));
 }
-// A file that misses its place must not replace the page.
+// A file that is dropped elsewhere must not replace the page.
 for (const name of ["dragover", "drop"]) document.addEventListener(name, (event) => event.preventDefault());
 
 // MARK: Sending
@@ -93,7 +93,7 @@ for (const name of ["dragover", "drop"]) document.addEventListener(name, (event)
 let request = null;
 
 function chosen() {
-  return sides.map((side) => ({ name: inputOf(side).name, file: inputOf(side).files[0] })).filter((one) => one.file);
+  return sides.map((side) => ({ name: inputOf(side).name, file: inputOf(side).files[0] })).filter((side) => side.file);
 }
 
 function setBusy(isBusy) {
@@ -108,19 +108,19 @@ function follow(event, began) {
   document.getElementById("amount").textContent =
     event.loaded < event.total
       ? progressText(event.loaded, event.total, event.loaded / Math.max(seconds, 0.001))
-      : "100 %  ·  waiting for the answer";
+      : "100 %  ·  waiting for the response";
 }
 
-/// Posts a form and gives the status and the answer.
+/// Posts a form and returns the decoded response.
 function post(data) {
   return new Promise((resolve, reject) => {
     const began = performance.now();
     request = new XMLHttpRequest();
     request.upload.addEventListener("progress", (event) => follow(event, began));
     request.addEventListener("load", () => {
-      try { resolve(JSON.parse(request.responseText)); } catch { reject(new Error("The answer is no JSON.")); }
+      try { resolve(JSON.parse(request.responseText)); } catch { reject(new Error("The response is not valid JSON.")); }
     });
-    request.addEventListener("error", () => reject(new Error("The Receiver can’t be reached.")));
+    request.addEventListener("error", () => reject(new Error("The Receiver cannot be reached. Check that it is running.")));
     request.addEventListener("abort", () => reject(new Error("Cancelled.")));
     request.open("POST", form.action);
     request.send(data);
@@ -132,12 +132,12 @@ async function digest(file) {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/// Compares what the Receiver says it has with what is on this side.
-async function check(answer, files) {
-  if (answer.RETCODE !== "000000") throw new Error(`Refused (${answer.RETCODE}): ${answer.RETMSG}`);
+/// Compares the digests of the stored files with those of the chosen ones.
+async function check(response, files) {
+  if (response.RETCODE !== "000000") throw new Error(`Rejected (${response.RETCODE}): ${response.RETMSG}`);
   for (const [index, { file }] of files.entries()) {
-    const stored = answer.DATA.FILES[index];
-    if (!stored || stored.sha256 !== await digest(file)) throw new Error("Other bytes arrived than were sent.");
+    const stored = response.DATA.FILES[index];
+    if (!stored || stored.sha256 !== await digest(file)) throw new Error("The stored bytes differ from the sent ones.");
   }
 }
 
@@ -145,24 +145,24 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const files = chosen();
   if (files.length === 0) {
-    say("bad", "Choose at least one side first.");
+    setOutcome("bad", "Choose at least one side first.");
     inputOf(sides[0]).focus();
     return;
   }
   const data = new FormData();
   for (const name of ["TOKEN", "BUSINESSNO", "DOCTYPE"]) data.append(name, form.elements[name].value);
   for (const { name, file } of files) data.append(name, file);
-  say("", "");
+  setOutcome("", "");
   bar.value = 0;
   sending.hidden = false;
   setBusy(true);
   cancel.focus();
   try {
-    const answer = await post(data);
-    await check(answer, files);
-    say("good", files.length === 1 ? "Stored: the same bytes as here." : "Both sides are stored: the same bytes as here.");
+    const response = await post(data);
+    await check(response, files);
+    setOutcome("good", files.length === 1 ? "Stored, with identical bytes." : "Both sides are stored, with identical bytes.");
   } catch (error) {
-    say("bad", foreign(error.message));
+    setOutcome("bad", foreign(error.message));
   }
   sending.hidden = true;
   setBusy(false);

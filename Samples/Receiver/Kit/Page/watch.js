@@ -1,22 +1,22 @@
-// The live list: what the Receiver tells of uploads, whoever sends them.
+// The live list of all uploads to the Receiver.
 
 import { compare } from "./compare.js";
 import { amount, duration, element, foreign, fragment, progressText, visible } from "./words.js";
 
 const key = fragment.get("watch");
-const home = `/watch/${encodeURIComponent(key ?? "")}`;
+const base = `/watch/${encodeURIComponent(key ?? "")}`;
 const link = document.getElementById("link");
 const list = document.getElementById("list");
 const news = document.getElementById("news");
-const most = 50;
+const maxRows = 50;
 
-const words = { arriving: "Arriving", stored: "Stored", refused: "Refused", broken: "Broke off" };
+const labels = { arriving: "Arriving", stored: "Stored", rejected: "Rejected", interrupted: "Interrupted" };
 
 document.getElementById("command").textContent =
   `waybill post ${location.origin}/upload -F TOKEN=specimen-token -F 'FILE=@card.jpg' --limit-rate 100K`;
 
-function tell(kind, text) {
-  link.className = `link ${kind}`;
+function setLinkState(state, text) {
+  link.className = `link ${state}`;
   link.textContent = text;
 }
 
@@ -37,7 +37,7 @@ function details(arrival) {
 }
 
 function fileRow(arrival, file, index) {
-  const place = `${home}/arrivals/${arrival.id}/${index}`;
+  const place = `${base}/arrivals/${arrival.id}/${index}`;
   return element(
     "li", { class: "file" },
     element("p", { class: "file-name" }, element("span", { class: "part" }, foreign(file.name)), foreign(file.fileName)),
@@ -47,7 +47,7 @@ function fileRow(arrival, file, index) {
     element("p", {}, element("a", { href: `${place}/file`, download: "" }, "Download")));
 }
 
-/// The element of one upload, kept up to date.
+/// The list item of one upload.
 class Row {
   constructor(arrival) {
     this.heading = element("h3", {});
@@ -75,13 +75,13 @@ class Row {
       else this.bar.removeAttribute("value");
       this.amount.textContent = progressText(arrival.received, arrival.total, arrival.bytesPerSecond);
     }
-    if (arrival.state !== this.state) this.become(arrival);
+    if (arrival.state !== this.state) this.changeState(arrival);
   }
 
-  become(arrival) {
+  changeState(arrival) {
     this.state = arrival.state;
     this.node.dataset.state = arrival.state;
-    this.badge.textContent = words[arrival.state];
+    this.badge.textContent = labels[arrival.state];
     const agent = foreign(arrival.agent || "unnamed client");
     const time = new Date(arrival.began).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
     this.sub.replaceChildren(time, "  ·  ", agent);
@@ -97,15 +97,15 @@ class Row {
       this.rest.append(
         element("ul", { class: "files" }, ...arrival.files.map((file, index) => fileRow(arrival, file, index))));
     }
-    news.replaceChildren(`${words[arrival.state]}: `, ...title(arrival));
+    news.replaceChildren(`${labels[arrival.state]}: `, ...title(arrival));
   }
 }
 
-// MARK: All of them
+// MARK: All uploads
 
 const rows = new Map();
 
-function take(arrival) {
+function update(arrival) {
   let row = rows.get(arrival.id);
   if (!row) {
     row = new Row(arrival);
@@ -113,7 +113,7 @@ function take(arrival) {
     list.prepend(row.node);
   }
   row.update(arrival);
-  while (rows.size > most) {
+  while (rows.size > maxRows) {
     const [oldest] = rows.keys();
     rows.get(oldest).node.remove();
     rows.delete(oldest);
@@ -121,29 +121,29 @@ function take(arrival) {
   document.getElementById("empty").hidden = true;
 }
 
-function takeAll(arrivals) {
+function replaceAll(arrivals) {
   const ids = new Set(arrivals.map((arrival) => arrival.id));
   for (const [id, row] of rows) if (!ids.has(id)) { row.node.remove(); rows.delete(id); }
-  arrivals.forEach(take);
+  arrivals.forEach(update);
   document.getElementById("empty").hidden = rows.size > 0;
 }
 
 function watch() {
-  const source = new EventSource(`${home}/events`);
-  source.addEventListener("all", (event) => { tell("live", "Live"); takeAll(JSON.parse(event.data)); });
-  source.addEventListener("some", (event) => JSON.parse(event.data).forEach(take));
+  const source = new EventSource(`${base}/events`);
+  source.addEventListener("all", (event) => { setLinkState("live", "Live"); replaceAll(JSON.parse(event.data)); });
+  source.addEventListener("some", (event) => JSON.parse(event.data).forEach(update));
   source.addEventListener("error", () => {
-    if (source.readyState === EventSource.CLOSED) tell("off", "This link is of a run that is over");
-    else tell("waiting", "Connecting again");
+    if (source.readyState === EventSource.CLOSED) setLinkState("off", "This link is from an earlier run. Open the new one.");
+    else setLinkState("waiting", "Reconnecting");
   });
 }
 
-// What stands behind # is the key, so this link must not replace it.
+// The fragment is the key, so this link must not replace it.
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();
   document.getElementById("arrivals").focus();
 });
-// The same tab with another link: start over.
+// Another link was opened in this tab: reload.
 addEventListener("hashchange", () => { if (new URLSearchParams(location.hash.slice(1)).has("watch")) location.reload(); });
 if (key) watch();
-else tell("off", "Not live: open the link that the Receiver printed");
+else setLinkState("off", "Not live. Open the link that the Receiver printed.");

@@ -1,4 +1,4 @@
-// What the other files of the page share: figures as text, foreign text made harmless to the eye, elements.
+// Shared by the other files of the page: formatted figures, escaped text of clients, elements.
 
 const units = ["KiB", "MiB", "GiB", "TiB"];
 
@@ -26,25 +26,25 @@ export function duration(milliseconds) {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
-// Controls, line ends, and what turns the direction of reading or takes no room. A text node keeps markup harmless;
-// these would still let a name look like another one (Unicode TR 36, section 3). Joiners stay: Persian and emoji need them.
-const deceivers = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu;
+// Control, line end, bidirectional and zero-width characters. A text node makes markup harmless; these could still make
+// a name look like another one (Unicode TR 36, section 3). Joiners are allowed: Persian and emoji need them.
+const invisible = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu;
 
-/// Foreign text with everything unseen written out: "\u{202e}".
+/// Text of a client with invisible characters escaped: "\u{202e}".
 export function visible(text) {
-  return text.replace(deceivers, (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`);
+  return text.replace(invisible, (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`);
 }
 
-/// An element of the page. Text becomes text nodes; attributes are named by this page and never by what arrived.
+/// An element of the page. Text becomes text nodes; attribute names never come from clients.
 export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children.filter((child) => child !== null));
-  return made;
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children.filter((child) => child !== null));
+  return node;
 }
 
-/// Foreign text, kept apart from the direction of what stands around it.
+/// Text of a client, isolated from the direction of the text around it.
 export function foreign(text) { return element("bdi", { dir: "auto" }, visible(text)); }
 
-/// What the link says behind its #, which browsers send to nobody.
+/// The parameters in the fragment of the link, which browsers do not send.
 export const fragment = new URLSearchParams(location.hash.slice(1));

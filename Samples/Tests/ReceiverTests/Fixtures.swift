@@ -1,7 +1,7 @@
 import Foundation
 import ReceiverKit
 
-/// A backend with the token `right`, and a directory for files to send, for as long as a test needs them.
+/// Runs a test with a backend with the token `right` and a temporary directory.
 func withReceiver(
     sizeLimit: Int = 8 << 20, _ body: (Receiver, Scratch) async throws -> Void
 ) async throws {
@@ -17,7 +17,7 @@ func withReceiver(
     await receiver.stop()
 }
 
-/// A program of its own, for what has to go on while this one's threads draw pictures.
+/// Runs a test with the backend in its own process, which is unaffected when this one renders images.
 func withRunningReceiver(_ body: (RunningReceiver, Scratch) async throws -> Void) async throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
@@ -42,13 +42,13 @@ final class RunningReceiver: Backend {
 
     init() async throws {
         program = try Lines(Self.path, ["--token", "right"])
-        var said = ""
+        var output = ""
         for await line in program.lines {
-            said += line + "\n"
+            output += line + "\n"
             if line.hasPrefix("page: ") { break }
         }
-        guard let match = said.firstMatch(of: /listening on (\S+),.*\npage: (\S+)/) else {
-            throw NotStarted(said: said)
+        guard let match = output.firstMatch(of: /listening on (\S+),.*\npage: (\S+)/) else {
+            throw NotStarted(output: output)
         }
         (url, page) = (String(match.1), String(match.2))
     }
@@ -56,11 +56,11 @@ final class RunningReceiver: Backend {
     func stop() async { await program.interrupt() }
 
     struct NotStarted: Error {
-        let said: String
+        let output: String
     }
 }
 
-/// A backend, here or in a process of its own.
+/// A backend in this or in another process.
 protocol Backend {
     var url: String { get }
     var page: String { get }
@@ -71,24 +71,24 @@ extension Receiver: Backend {}
 extension Backend {
     /// `http://127.0.0.1:40213`
     var origin: String { String(url.dropLast("/upload".count)) }
-    /// What the page's link holds behind `#watch=`.
+    /// The key in the link of the page, after `#watch=`.
     var key: String { String(page.split(separator: "=").last ?? "") }
-    /// What the page is told by.
+    /// The URL of the event stream.
     var events: String { "\(origin)/watch/\(key)/events" }
 
-    /// A view of a stored file.
+    /// Returns the URL of a view of a stored file.
     func view(_ view: String, of arrival: EventReader.Arrival, file: Int = 0) -> String {
         "\(origin)/watch/\(key)/arrivals/\(arrival.id)/\(file)/\(view)"
     }
 
-    /// The latest of what arrived, as a page that is opened now is told.
+    /// Returns the latest upload in a new event stream.
     func latest() async throws -> EventReader.Arrival? {
         let reader = try EventReader(events)
         defer { reader.stop() }
         return await reader.first()?.arrivals.last
     }
 
-    /// Posts a form of one file whose name is what it says, byte for byte.
+    /// Posts a form with one file, whose name is sent unchanged except `"` and LF.
     @discardableResult
     func post(
         _ fileName: String, _ bytes: Data, fields: [(String, String)] = [], type: String = "image/jpeg",
