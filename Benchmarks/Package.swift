@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody who uses Waybill fetches or builds what only measures it.
+// A separate package, so that users of Waybill neither fetch nor build the benchmarks.
 let package = Package(
     name: "waybill-benchmarks",
     products: [.executable(name: "waybill-bench", targets: ["WaybillBench"])],
@@ -15,13 +15,13 @@ let package = Package(
         .target(name: "CBench"),
         .executableTarget(name: "JPEGErrand", dependencies: [.product(name: "WaybillJPEG", package: "waybill")]),
 
-        // What the measured processes are started by, and what they send to.
+        // The launcher of the measured processes, their network, and the server.
         .executableTarget(name: "BenchLauncher"),
         .executableTarget(name: "BenchNetwork", dependencies: ["CBench"]),
         .executableTarget(name: "BenchSink", linkerSettings: [.linkedLibrary("dl")]),
 
-        // The measured processes: ours, and peers in Swift that send the same forms. Those in other languages are in Peers:
-        // a program in C that this package builds would load Swift's runtime.
+        // The measured processes: Waybill, and peers in Swift that send the same forms. Peers in other languages are in
+        // Peers: a C program built by SwiftPM would load the Swift runtime.
         .target(name: "BenchDriver"),
         .executableTarget(
             name: "WaybillErrand", dependencies: ["BenchDriver", .product(name: "Waybill", package: "waybill")]),
@@ -33,7 +33,7 @@ let package = Package(
             ]),
         .executableTarget(name: "PeerURLSession", dependencies: ["BenchDriver"]),
 
-        // What is measured inside one process.
+        // Measurements inside one process.
         .executableTarget(
             name: "WaybillBench",
             dependencies: [

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// libFuzzer brings its own `main`; without this flag the compiler would ask for one here.
+// libFuzzer has its own `main`; without this flag the compiler would require one here.
 let fuzzer: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
 
 let package = Package(

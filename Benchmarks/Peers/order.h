@@ -1,5 +1,4 @@
-// What the drivers in C share: the form that all drivers send, the words they take and the line they print
-// (Order.swift and DriverForm.swift say what they are).
+// Shared by the drivers in C: the form, the arguments and the line of results (see Order.swift and DriverForm.swift).
 #pragma once
 
 typedef struct {
@@ -13,10 +12,10 @@ typedef struct {
 #define DRIVER_FIELDS 3
 extern const char *const driver_fields[DRIVER_FIELDS][2];
 
-// 1 if the words make an order; else what is wrong has been printed.
+// Parses the arguments. Returns 1, or prints an error.
 int driver_read_order(int count, char **arguments, driver_order *order);
 
 long long driver_nanoseconds(void);
 
-// Prints the line and sorts the latencies, in nanoseconds, for it; `begun` is when the sending did.
+// Sorts the latencies in nanoseconds and prints the line of results. `begun` is the start of sending.
 void driver_print(long answers, long long bytes, long long *latencies, long long begun);

@@ -1,7 +1,7 @@
-// Parses a form with one file by Go's mime/multipart, chunk by chunk, and prints the megabytes per
-// second of processor time.
+// Parses a form with one file with Go's mime/multipart, chunk by chunk, and prints the megabytes per
+// second of CPU time.
 //
-// parse FILE BOUNDARY CHUNK TOTAL: the file is the content, over and over, until there are so many bytes of it.
+// parse FILE BOUNDARY CHUNK TOTAL: the content is the file, repeated up to TOTAL bytes.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// A reader that gives at most a chunk each time.
+// A reader that returns at most one chunk per call.
 type chunks struct {
 	block      []byte
 	at         int
@@ -69,12 +69,12 @@ func main() {
 	}
 	elapsed := processorTime() - started
 	if count < int64(total) {
-		refused(fmt.Errorf("%d bytes came out of %d", count, total))
+		refused(fmt.Errorf("%d bytes were parsed of %d", count, total))
 	}
 	fmt.Printf("%.1f\n", float64(count)/elapsed/1e6)
 }
 
-// Content that it takes for a broken form, or for the end of one.
+// The parser rejects the content, or takes it for the end of the form.
 func refused(err error) {
 	if err != nil {
 		fmt.Println("nan")
@@ -82,7 +82,7 @@ func refused(err error) {
 	}
 }
 
-// Seconds that this process has used, in the kernel too.
+// The CPU time of this process in seconds, including system time.
 func processorTime() float64 {
 	var usage syscall.Rusage
 	check(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))

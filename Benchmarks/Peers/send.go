@@ -1,9 +1,9 @@
-// The forms by Go's net/http, in the two ways that its users write.
+// Sends the forms with Go's net/http, in two common ways.
 //
 //	send pipe|length URL FILE COUNT AT_ONCE [AUTHORITY]
 //
-// `pipe` writes by mime/multipart into an io.Pipe, as most do: the length is not known, so the body goes out chunked.
-// `length` builds head and tail in memory, reads the file between them and says the length before.
+// `pipe` writes with mime/multipart into an io.Pipe: the length is unknown, so the body is sent chunked.
+// `length` builds head and tail in memory, reads the file between them, and sends a Content-Length.
 package main
 
 import (
@@ -27,7 +27,7 @@ var fields = [][2]string{
 	{"TOKEN", "0123456789abcdef0123456789abcdef"}, {"BUSINESSNO", "20260101-000042"}, {"DOCTYPE", "IDCARD"},
 }
 
-// Writes what comes before the content of the file; where that goes is the answer.
+// Writes the bytes before the content of the file and returns the writer for the content.
 func begin(form *multipart.Writer) (io.Writer, error) {
 	for _, field := range fields {
 		if err := form.WriteField(field[0], field[1]); err != nil {
@@ -77,7 +77,7 @@ func withLength(url string, file *os.File) (*http.Request, error) {
 	return request, err
 }
 
-// Sends one form and returns the number in the answer.
+// Sends one form and returns the number in the response.
 func send(client *http.Client, way, url, path string) (int64, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -1,8 +1,8 @@
-// The same forms by libcurl's own mime API: what a careful C program does.
+// Sends the forms with libcurl's mime API, as a careful C program does.
 //
 //   send_mime URL FILE COUNT AT_ONCE [AUTHORITY]
 //
-// One easy handle a place, so that connections are kept; a fresh mime for each form, since each would carry other values.
+// One easy handle per concurrent form reuses connections; each form has a new mime, because values usually differ.
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "order.h"
 
-// What sends one form after the other.
+// A slot, which sends its forms sequentially.
 typedef struct {
   CURL *handle;
   curl_mime *mime;
@@ -56,7 +56,7 @@ static void begin(CURLM *multi, place *place, const char *file) {
   curl_multi_add_handle(multi, place->handle);
 }
 
-// The place that has ended a form since the last call, or NULL.
+// Returns a slot whose form has finished since the last call, or NULL.
 static place *ended(CURLM *multi) {
   int left;
   for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {

@@ -1,5 +1,5 @@
-// The same forms by write(2) and sendfile(2) on sockets, a thread each: no library, no error that is told apart, no TLS.
-// Nothing that sends a file can be faster.
+// Sends the forms with write(2) and sendfile(2) on sockets, with a thread each: no library, no error handling, no TLS.
+// It is the upper bound for programs that send a file.
 //
 //   send_sendfile URL FILE COUNT AT_ONCE
 //
@@ -61,7 +61,7 @@ static size_t write_front(char *text, size_t room, off_t size) {
     length + (size_t)size + strlen(tail), parts);
 }
 
-// The number that the receiver answers with.
+// Returns the number in the response.
 static long long read_answer(int connection) {
   char text[512];
   size_t length = 0;

@@ -9,7 +9,7 @@ package enum DriverForm {
 
     package static let boundary = "----------------------------7d41b838504d8a12"
 
-    /// What comes before the content of the file.
+    /// The bytes before the content of the file.
     package static var head: String {
         let fields = fields.map { field in
             "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(field.name)\"\r\n\r\n\(field.value)\r\n"
@@ -18,21 +18,21 @@ package enum DriverForm {
             + "Content-Type: application/octet-stream\r\n\r\n"
     }
 
-    /// What comes behind it.
+    /// The bytes after the content of the file.
     package static var tail: String { "\r\n--\(boundary)--\r\n" }
 }
 
-/// Reads the bytes of the form one after the other, for clients that leave the making of a form to their callers.
+/// Reads the bytes of the form sequentially, for clients that do not encode forms.
 package struct FormReader: ~Copyable {
     private var front: ArraySlice<UInt8>
     private let file: Int32
     private var fileLeft: Int
     private var back: ArraySlice<UInt8>
 
-    /// How many bytes are still to come.
+    /// The number of unread bytes.
     package var left: Int { front.count + fileLeft + back.count }
 
-    /// - Throws: When the file can't be opened.
+    /// - Throws: An error if the file cannot be opened.
     package init(path: String) throws {
         file = open(path, O_RDONLY | O_CLOEXEC)
         var status = stat()
@@ -44,9 +44,9 @@ package struct FormReader: ~Copyable {
 
     deinit { close(file) }
 
-    /// Fills a buffer across the borders of what it reads.
+    /// Fills a buffer, across the boundaries of head, file and tail.
     ///
-    /// - Returns: How many bytes it wrote: fewer than there is room for only at the end.
+    /// - Returns: The number of bytes written. It is less than the capacity only at the end.
     package mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var count = Self.move(&front, to: buffer)
         while fileLeft > 0, count < buffer.count {

@@ -1,17 +1,17 @@
 import Glibc
 
-/// What a driver is told to send: `URL FILE COUNT AT_ONCE [AUTHORITY]`.
+/// The arguments of a driver: `URL FILE COUNT AT_ONCE [AUTHORITY]`.
 ///
-/// Every driver of this folder takes these words, in whatever language it is written, sends that many forms with the
-/// fields of ``DriverForm`` and the file, so many at once, and prints one line: how many answers came, the sum of the
-/// byte counts that they named, the middle and the 99th percentile of how long one took, in milliseconds, and how long all
-/// of it took, in seconds: what the program needs to start is not in that.
+/// Each driver, in any language, takes these arguments and sends `COUNT` forms with the fields of ``DriverForm`` and
+/// the file, `AT_ONCE` of them concurrently. It prints one line: the number of responses, the sum of the byte counts in
+/// them, the median and the 99th percentile of the time per form in milliseconds, and the total time in seconds,
+/// without the start of the program.
 package struct Order: Sendable {
     package var url: String
     package var path: String
     package var count: Int
     package var atOnce: Int
-    /// A PEM file with the authority of the receiver's certificate.
+    /// A PEM file with the authority of the server's certificate.
     package var authority: String?
 
     package init?(_ words: [String]) {
@@ -25,10 +25,10 @@ package struct Order: Sendable {
         authority = words.count == 5 ? words[4] : nil
     }
 
-    /// Calls `send` so often, from so many tasks at once as were asked for, and prints the line.
+    /// Calls `send` once per form, from concurrent tasks, and prints the line of results.
     ///
-    /// - Parameter send: Sends one form and returns the text of the answer.
-    /// - Throws: What `send` throws, or ``UnexpectedAnswer``.
+    /// - Parameter send: Sends one form and returns the text of the response.
+    /// - Throws: An error of `send`, or ``UnexpectedResponse``.
     package func carryOut(_ send: @escaping @Sendable () async throws -> String) async throws {
         let begun = Self.nanoseconds
         let results = try await withThrowingTaskGroup(of: Share.self) { group in
@@ -61,13 +61,13 @@ package struct Order: Sendable {
             let started = nanoseconds
             let answer = try await send()
             share.latencies.append(nanoseconds - started)
-            guard let bytes = Int(answer) else { throw UnexpectedAnswer(text: answer) }
+            guard let bytes = Int(answer) else { throw UnexpectedResponse(text: answer) }
             share.bytes += bytes
         }
         return share
     }
 
-    /// By the clock that all processes of the machine share.
+    /// The time of the clock that all processes share.
     package static var nanoseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -75,8 +75,8 @@ package struct Order: Sendable {
     }
 }
 
-/// The receiver answers with a number and nothing else.
-package struct UnexpectedAnswer: Error {
+/// A response of the server that is not a number.
+package struct UnexpectedResponse: Error {
     package var text: String
 
     package init(text: String) { self.text = text }

@@ -1,10 +1,10 @@
-// Runs a program and writes what it cost to descriptor 3: wall and CPU time in nanoseconds, peak memory in bytes, and
-// instructions in user space, or -1 where the processor's counters can't be had.
+// Runs a program and writes its costs to descriptor 3: wall and CPU time in nanoseconds, peak memory in bytes, and
+// instructions in user space, or -1 if the counters of the processor are unavailable.
 //
 //   bench-launcher PROGRAM ARGUMENT...
 //
-// It exists to be small. The kernel counts the process that turns into another one at exec(2) to that one's peak
-// memory (ru_maxrss, getrusage(2)); started from a Swift program, curl would seem to need 20 MB.
+// It must be small: the peak memory of a program (ru_maxrss, getrusage(2)) includes that of the process before exec(2).
+// Started from a Swift program, curl would seem to need 20 MB.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +26,7 @@ static long long now_in_nanoseconds(void) {
 
 static long long nanoseconds(struct timeval time) { return time.tv_sec * 1000000000LL + time.tv_usec * 1000LL; }
 
-// A counter of a process and all that it starts, from its exec(2) on (perf_event_open(2)).
+// Opens a counter for a process and its descendants, starting at its exec(2) (perf_event_open(2)).
 static int counter_of_instructions(pid_t process) {
   struct perf_event_attr wanted;
   memset(&wanted, 0, sizeof wanted);
@@ -46,7 +46,7 @@ static long long counted(int counter) {
   return counter >= 0 && read(counter, &count, sizeof count) == sizeof count ? count : -1;
 }
 
-// The child waits until its counter is there.
+// The child waits until its counter exists.
 static pid_t start(char **arguments, int go_ahead) {
   pid_t child = fork();
   if (child != 0) return child;
@@ -54,7 +54,7 @@ static pid_t start(char **arguments, int go_ahead) {
   close(3);
   if (read(go_ahead, &word, 1) != 1) _exit(127);
   execvp(arguments[0], arguments);
-  fprintf(stderr, "%s can't be started (errno %d). Is it installed?\n", arguments[0], errno);
+  fprintf(stderr, "%s cannot be started (errno %d). Install it.\n", arguments[0], errno);
   _exit(127);
 }
 

@@ -1,9 +1,9 @@
-// Runs a program in a network of its own, with nothing but a loopback device and Reno as congestion control.
+// Runs a program in a private network namespace with a loopback device and Reno as congestion control.
 //
 //   BenchNetwork PROGRAM ARGUMENT...
 //
-// Where the machine does not allow that, the program runs in the machine's own network, and finds the error number in
-// BENCH_NETWORK; else it finds "private".
+// If that is not permitted, the program runs in the network of the machine. BENCH_NETWORK is then the error number,
+// otherwise "private".
 #include <CBench.h>
 #include <stdio.h>
 #include <stdlib.h>

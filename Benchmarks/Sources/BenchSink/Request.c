@@ -40,7 +40,7 @@ static void end_head(request *request) {
   request->place = is_chunked ? IN_CHUNK_LINE : request->left > 0 ? IN_BODY : IS_OVER;
 }
 
-// The chunked coding: RFC 9112, section 7.1.
+// The chunked transfer coding: RFC 9112, section 7.1.
 static void end_line(request *request) {
   int is_empty = request->length == 2;
   request->length = 0;

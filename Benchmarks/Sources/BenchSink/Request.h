@@ -1,4 +1,4 @@
-// A request as it arrives: how much of its body came, and when it is over. Knows nothing of sockets.
+// Parses a request incrementally: the size of its body and its end. It does not use sockets.
 #pragma once
 #include <stddef.h>
 
@@ -6,9 +6,9 @@ typedef struct {
   enum { IN_HEAD, IN_BODY, IN_CHUNK_LINE, IN_CHUNK, IN_CHUNK_END, IN_TRAILER, IS_OVER } place;
   char line[16384];
   size_t length;
-  // Bytes of the body or of the chunk that are still to come.
+  // Remaining bytes of the body or of the chunk.
   long long left;
-  // Bytes of content that came.
+  // Bytes of content received.
   long long taken;
   int expects_continue;
   int is_broken;
@@ -16,11 +16,11 @@ typedef struct {
 
 void request_reset(request *request);
 
-// Takes bytes as they came, up to the end of the request, and returns how many those were.
+// Parses bytes up to the end of the request and returns their number.
 size_t request_feed(request *request, const char *bytes, size_t count);
 
-// How many bytes may be thrown away without a look: 0 where the next one has to be read.
+// Returns the number of bytes that may be discarded unread; 0 if the next one must be parsed.
 long long request_room(const request *request);
 
-// Counts bytes that were thrown away.
+// Counts discarded bytes.
 void request_discard(request *request, long long count);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-// What is called, as the manual pages declare it (SSL_new(3), SSL_read(3) and so on).
+// The functions used, as declared in the manual pages (SSL_new(3), SSL_read(3) and so on).
 static struct {
   void *(*TLS_server_method)(void);
   void *(*SSL_CTX_new)(const void *method);
@@ -56,7 +56,7 @@ int secure_set_up(const char *certificate, const char *key) {
   if (context && library.SSL_CTX_use_certificate_chain_file(context, certificate) == 1 &&
       library.SSL_CTX_use_PrivateKey_file(context, key, FILETYPE_PEM) == 1)
     return 0;
-  fprintf(stderr, "BenchSink: OpenSSL does not take %s and %s\n", certificate, key);
+  fprintf(stderr, "BenchSink: OpenSSL cannot load %s and %s.\n", certificate, key);
   return 1;
 }
 

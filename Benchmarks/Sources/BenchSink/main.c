@@ -1,13 +1,13 @@
-// A server that takes uploads as fast as one thread and the kernel can, so that the client is what is measured.
+// A server that receives uploads as fast as one thread and the kernel can, so that only the client is measured.
 //
 //   BenchSink [--tls CERTIFICATE KEY] [--rate BYTES_PER_SECOND] [--log FILE]
 //
-// Prints its port on 127.0.0.1 and serves until its standard input ends. Without TLS bodies are thrown away inside the
-// kernel (recv with MSG_TRUNC, tcp(7)): no byte is copied. Each answer says how many bytes of body came, which is how a
-// run proves that it did the work.
+// Prints its port on 127.0.0.1 and serves until its standard input ends. Without TLS bodies are discarded in the
+// kernel (recv with MSG_TRUNC, tcp(7)) without a copy. Each response has the number of body bytes received, which
+// proves the work of a run.
 //
-// With a rate it takes no more than that of all connections together, with a receive buffer (SO_RCVBUF) of 64 KiB. The
-// log has a line for everything that it took of a body: the time (CLOCK_MONOTONIC) and how much of that body came so far.
+// A rate limits all connections together, with a receive buffer (SO_RCVBUF) of 64 KiB. The log has a line for each read
+// of a body: the time (CLOCK_MONOTONIC) and the bytes of that body received so far.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ typedef struct {
 static int is_secure;
 static long long rate;
 static FILE *log_file;
-// What is thrown away inside of the kernel never touches it, so it never becomes resident.
+// Bytes discarded in the kernel are not written to it, so it never becomes resident.
 static char buffer[1 << 20];
 
 static long long now_in_nanoseconds(void) {
@@ -42,7 +42,7 @@ static long long now_in_nanoseconds(void) {
   return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-// Waits until so many bytes may have come.
+// Waits until the rate allows this number of bytes.
 static void keep_pace(long long count) {
   static long long next;
   if (rate == 0 || count == 0) return;
@@ -68,11 +68,11 @@ static int answer_count(connection *connection) {
   return answer(connection, text);
 }
 
-// Reads once: -1 with EAGAIN where nothing is there, 0 at the end.
+// Reads once. Returns -1 with EAGAIN if it would block, 0 at the end.
 static ssize_t read_once(connection *connection, size_t *wanted) {
   request *request = &connection->request;
   long long room = request_room(request), step = rate ? 8192 : (long long)sizeof buffer;
-  // Little is read of what has to be looked at in the middle of a body: what follows is thrown away more cheaply.
+  // Read little of what must be parsed within a body: discarding the following content is cheaper.
   *wanted = (size_t)(room > 0 ? (room < step ? room : step) : request->place == IN_HEAD ? (rate ? 1024 : 16384) : 16);
   ssize_t count;
   if (connection->session) {
@@ -87,14 +87,14 @@ static ssize_t read_once(connection *connection, size_t *wanted) {
   }
   for (ssize_t fed = 0; fed < count;) {
     fed += (ssize_t)request_feed(request, buffer + fed, (size_t)(count - fed));
-    // None of the clients says the next thing before it was answered.
+    // No client pipelines requests.
     if (request->place == IS_OVER && fed < count) request->is_broken = 1;
     if (request->is_broken) return 0;
   }
   return count;
 }
 
-// Takes what is there, but not so much that the others starve. Returns 0 when the connection is over.
+// Reads available bytes, up to a limit for fairness. Returns 0 after the end of the connection.
 static int serve(connection *connection) {
   request *request = &connection->request;
   long long allowance = 4 << 20;
@@ -121,7 +121,7 @@ static int serve(connection *connection) {
 static int listen_on_loopback(void) {
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), room = 65536;
   (void)setsockopt(listener, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
-  // Set before the connections come, which inherit it: a slow receiver that has room is none.
+  // Set before listen, because connections inherit it: with a large buffer, a slow server would look fast.
   if (rate) setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;

@@ -1,11 +1,11 @@
-// Counts what one thread allocates: malloc(3) and its kin of this program, in front of glibc's own.
+// Counts the allocations of one thread, by wrapping malloc(3) and related functions of glibc.
 #include "CBench.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 
-// What glibc calls its functions for whoever replaces them; in no header.
+// The names of the original functions in glibc, which are in no header.
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
@@ -44,7 +44,7 @@ void *realloc(void *memory, size_t size) {
   long before = memory == NULL ? 0 : (long)malloc_usable_size(memory);
   void *result = __libc_realloc(memory, size);
   if (result == NULL && size > 0) return NULL;
-  // While it is moved there are two of them: counted as if it always were.
+  // Count both blocks, because realloc(3) may have to copy.
   taken(result);
   if (is_counting) counted.live -= before;
   return result;

@@ -1,11 +1,11 @@
 import Glibc
 import WaybillJPEG
 
-/// One recompression and nothing else: the process whose time and memory `make bench-jpeg` measures.
+/// Recompresses one image. `make bench-jpeg` measures the time and memory of this process.
 ///
 ///     JPEGErrand best|fast|draft BYTES IN OUT
-///     JPEGErrand library                          which libjpeg it was built with
-///     JPEGErrand draw FOLDER                      makes pictures to measure with, where there are no others
+///     JPEGErrand library                          prints the version of libjpeg
+///     JPEGErrand draw DIRECTORY                   draws images, for benchmarks without photos
 @main
 struct JPEGErrand {
     static func main() async {
@@ -19,16 +19,16 @@ struct JPEGErrand {
                 let recompressor = JPEGRecompressor(.maxBytes(.bytes(limit), mode: mode))
                 _ = try await recompressor.recompress(.file(words[2]), to: words[3], replacing: true)
             } else {
-                complain("called wrongly")
+                fail("The arguments are invalid. JPEGErrand.swift lists them.")
             }
         } catch {
-            complain("\(error)")
+            fail("\(error)")
         }
     }
 
     private static let modes: [String: JPEGOptions.Mode] = ["best": .best, "fast": .fast, "draft": .draft]
 
-    private static func complain(_ message: String) -> Never {
+    private static func fail(_ message: String) -> Never {
         let text = Array("JPEGErrand: \(message)\n".utf8)
         _ = write(STDERR_FILENO, text, text.count)
         exit(1)

@@ -1,22 +1,22 @@
 import Glibc
 import WaybillJPEG
 
-/// Pictures of 12 megapixels made of arithmetic, the same every time: what `make bench-jpeg` measures with unless it is
-/// given a folder of photos. They have what costs encoders: grain, edges, fine text, smooth areas.
+/// Deterministic images of 12 megapixels, which `make bench-jpeg` uses without a directory of photos. They contain what
+/// is expensive for encoders: grain, edges, fine text, smooth areas.
 enum Scene: String, CaseIterable {
     /// Hills under a sky, with grain.
     case landscape
-    /// Rows of small dark strokes on paper that is lit from one side.
+    /// Rows of small dark strokes on unevenly lit paper.
     case page
-    /// A card with a face, text and fine lines, on a table of wood.
+    /// A card with a face, text and fine lines, on a wooden table.
     case card
-    /// Soft colours, nearly no detail.
+    /// Soft colors with almost no detail.
     case blur
 
     static let width = 4_032
     static let height = 3_024
 
-    /// Makes the pictures that are not there yet.
+    /// Draws missing images.
     static func drawAll(in folder: String) async throws(JPEGError) {
         let recompressor = JPEGRecompressor(.quality(94, mode: .fast))
         for scene in allCases {
@@ -57,7 +57,7 @@ enum Scene: String, CaseIterable {
     }
 
     private static func landscape(_ u: Float, _ v: Float) -> SIMD3<Float> {
-        // From the front to the back: what is in front hides the rest.
+        // From front to back: nearer hills hide farther ones.
         for (layer, base) in [Float(0.45), 0.58, 0.74].enumerated().reversed() {
             let ridge = base + 0.16 * (Noise.cloud(u * Float(3 + layer * 2), Float(layer) * 9, octaves: 6) - 0.5)
             guard v > ridge else { continue }
@@ -92,7 +92,7 @@ enum Scene: String, CaseIterable {
         return colour
     }
 
-    /// Lines of made-up letters: each cell has three bars that a hash of its place chooses.
+    /// Lines of pseudo-letters: each cell has three bars chosen by a hash of its position.
     private static func strokes(_ x: Int, _ y: Int, pitch: Int, seed: UInt32) -> Bool {
         let cell = pitch * 3 / 5
         let (column, row) = (x / cell, y / pitch)
@@ -107,9 +107,9 @@ enum Scene: String, CaseIterable {
     }
 }
 
-/// Numbers that look random and depend on the place alone.
+/// Pseudorandom numbers that depend only on the position.
 private enum Noise {
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     static func at(_ x: Int, _ y: Int, _ seed: UInt32) -> Float {
         var hash = UInt32(truncatingIfNeeded: x) &* 0x9E37_79B1 ^ UInt32(truncatingIfNeeded: y) &* 0x85EB_CA77
         hash = (hash ^ seed &* 0xC2B2_AE3D ^ hash >> 15) &* 0x2C1B_3C6D
@@ -117,7 +117,7 @@ private enum Noise {
         return Float((hash ^ hash >> 15) >> 8) / Float(1 << 24)
     }
 
-    /// Smooth noise in several sizes, from 0 to 1.
+    /// Returns smooth noise of several octaves, from 0 to 1.
     static func cloud(_ u: Float, _ v: Float, octaves: Int) -> Float {
         var sum: Float = 0
         var weight: Float = 0.5

@@ -3,7 +3,7 @@ import BenchDriver
 import NIOCore
 import NIOSSL
 
-/// The forms by AsyncHTTPClient, in chunks of 512 KiB with the length said before: the fastest that was found for it.
+/// Sends the forms with AsyncHTTPClient, in chunks of 512 KiB with a Content-Length: its fastest configuration found.
 @main
 struct PeerAHC {
     static func main() async throws {
@@ -34,7 +34,7 @@ struct PeerAHC {
     }
 }
 
-/// The form, 512 KiB at a time.
+/// The form in chunks of 512 KiB.
 private struct FormChunks: AsyncSequence, Sendable {
     let path: String
 

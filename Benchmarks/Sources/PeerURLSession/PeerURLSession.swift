@@ -2,12 +2,12 @@ import BenchDriver
 import Foundation
 import FoundationNetworking
 
-/// The forms by URLSession, in the two ways that it offers: `file`, which first writes the body into a file, and
-/// `stream`, which reads it from an `InputStream` and sends it chunked.
+/// Sends the forms with URLSession in one of two ways: `file` first writes the body to a file, and `stream` reads it
+/// from an `InputStream` and sends it chunked.
 ///
 ///     PeerURLSession file|stream URL FILE COUNT AT_ONCE
 ///
-/// On Linux it trusts the system's authorities and no other, so there is no word for one.
+/// There is no argument for an authority: on Linux URLSession trusts only those of the system.
 @main
 struct PeerURLSession {
     static func main() async throws {
@@ -76,7 +76,7 @@ struct PeerURLSession {
     }
 }
 
-/// The form as a stream: a class of its own, for a pair of bound streams would cost a thread.
+/// The form as a stream. It is a subclass, because a pair of bound streams would need a thread.
 private final class FormStream: InputStream {
     private var form: FormReader
     private var status = Status.notOpen

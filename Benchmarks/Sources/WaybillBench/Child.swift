@@ -1,26 +1,26 @@
 import Glibc
 
-/// One run of a program, with what it cost.
+/// One run of a program with its costs.
 struct Run {
     var wall: Duration
-    /// User and system time of the process.
+    /// The user and system time of the process.
     var cpu: Duration
-    /// The most memory it held, in bytes.
+    /// The peak memory in bytes.
     var peakMemory: Int
     var output: String
 }
 
 enum Child {
-    /// Runs a program to its end, by way of the launcher that was built beside this one.
+    /// Runs a program to its end with the launcher in the same directory.
     ///
-    /// - Throws: When it can't be started or does not end with 0; its own complaint has gone to stderr.
+    /// - Throws: An error if it cannot be started or its status is not 0. Its message is on standard error.
     static func run(_ program: String, _ arguments: [String]) throws(BenchError) -> Run {
         let output = try Pipe()
         let costs = try Pipe()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // The read ends close themselves at exec; so do the write ends, whose copies stay.
+        // All ends are close-on-exec; the duplicates of the write ends are inherited.
         posix_spawn_file_actions_adddup2(&actions, output.writing, 1)
         posix_spawn_file_actions_adddup2(&actions, costs.writing, 3)
 
@@ -30,7 +30,7 @@ enum Child {
         let code = posix_spawn(&child, words[0]!, &actions, nil, &words, environ)
         output.closeWriting()
         costs.closeWriting()
-        guard code == 0 else { throw BenchError("\(launcher) can't be started (errno \(code)).") }
+        guard code == 0 else { throw BenchError("\(launcher) cannot be started (errno \(code)). Run make bench.") }
         let text = output.readAll()
         let figures = costs.readAll().split(separator: " ").compactMap { Int($0) }
         var status: Int32 = 0
@@ -41,7 +41,7 @@ enum Child {
             wall: .nanoseconds(figures[0]), cpu: .nanoseconds(figures[1]), peakMemory: figures[2], output: text)
     }
 
-    /// This program.
+    /// The path of this program.
     static let ownPath: String = {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = buffer.withUnsafeMutableBytes { readlink("/proc/self/exe", $0.baseAddress!, $0.count) }
@@ -51,7 +51,7 @@ enum Child {
     private static let launcher = String(ownPath.prefix(upTo: ownPath.lastIndex(of: "/")!)) + "/BenchLauncher"
 }
 
-/// A pipe whose ends close at exec.
+/// A pipe whose ends are close-on-exec.
 private final class Pipe {
     private let reading: Int32
     private(set) var writing: Int32
@@ -59,7 +59,7 @@ private final class Pipe {
     init() throws(BenchError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw BenchError("pipe: errno \(errno)") }
-        // Above 3, so that the copies made for the child never land on one of them.
+        // Above 3, so that the duplicates for the child never replace one of them.
         reading = fcntl(ends[0], F_DUPFD_CLOEXEC, 10)
         writing = fcntl(ends[1], F_DUPFD_CLOEXEC, 10)
         close(ends[0])
@@ -87,7 +87,7 @@ private final class Pipe {
     }
 }
 
-/// Why nothing could be measured.
+/// An error of a measurement.
 struct BenchError: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

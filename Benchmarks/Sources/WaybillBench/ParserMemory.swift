@@ -1,18 +1,18 @@
 import CBench
 import Waybill
 
-/// What the parser allocates, counted at malloc(3) in this thread, and nothing else's memory with it.
+/// Measures the allocations of the parser at malloc(3) in this thread.
 ///
-/// Content must cost no allocation, however it is cut and whatever it is, and all that the parser ever holds must stay
-/// below the limit of headers, a boundary and 64 KiB.
+/// Content must need no allocation, whatever its bytes and chunks, and the peak memory must be below the header limit
+/// plus a boundary plus 64 KiB.
 enum ParserMemory {
     private static let boundary = String(repeating: "b", count: 70)
 
-    /// A body in three: what comes before the content of the last part, that content, and the end.
+    /// A body in three pieces: the bytes before the content of the last part, that content, and the end.
     private struct Body {
         var name: String
         var head: [UInt8]
-        /// Is fed over and over.
+        /// The content, which is fed repeatedly.
         var content: [UInt8]
         var times = 1
     }
@@ -61,7 +61,7 @@ enum ParserMemory {
         try parser.finish()
         let all = bench_counted_allocations()
         guard counter.bytes == body.content.count * body.times else {
-            throw BenchError("\(counter.bytes) bytes came out.")
+            throw BenchError("The parser returned \(counter.bytes) bytes.")
         }
         return (all, forContent)
     }
@@ -98,7 +98,7 @@ enum ParserMemory {
 
     private static let disposition = "Content-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n"
 
-    /// As many lines, and as many bytes in them, as the limits allow.
+    /// The largest headers that the limits of lines and bytes allow.
     private static var largest: [String] {
         let lines = MultipartLimits().headerLines - 1
         let left = MultipartLimits().headerBytes - disposition.utf8.count

@@ -1,18 +1,17 @@
 import Glibc
 
-/// A server that takes uploads as fast as the kernel can, so that the client is what is measured.
+/// A server that receives uploads as fast as the kernel can, so that only the client is measured.
 ///
-/// Bodies are thrown away inside the kernel (`recv` with `MSG_TRUNC`, tcp(7)): no byte is copied to us. Each answer
-/// says how many bytes of body came, which is how a run proves that it did the work.
+/// Bodies are discarded in the kernel (`recv` with `MSG_TRUNC`, tcp(7)) without a copy. Each response has the number of
+/// body bytes received, which proves the work of a run.
 final class Sink: Sendable {
     let port: UInt16
     private let listener: Int32
 
-    /// Listens on a free port of 127.0.0.1 and serves each connection on a thread of its own, for as long as the
-    /// process lives.
+    /// Listens on a free port of 127.0.0.1 and serves each connection on its own thread until the process ends.
     ///
-    /// - Parameter bytesPerSecond: How much it takes of all bodies together; `nil` for as much as comes.
-    /// - Throws: When there is no socket to be had.
+    /// - Parameter bytesPerSecond: The limit of all bodies together; `nil` for no limit.
+    /// - Throws: An error if no socket is available.
     init(bytesPerSecond: Int? = nil) throws(BenchError) {
         let pace = bytesPerSecond.map { Pace(bytesPerSecond: $0) }
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -21,7 +20,7 @@ final class Sink: Sendable {
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         if pace != nil {
-            // Set before the connections come, which inherit it: a slow receiver that has room is none.
+            // Set before listen, because connections inherit it: with a large buffer, a slow server would look fast.
             var room: Int32 = 32_768
             setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
         }
@@ -31,7 +30,7 @@ final class Sink: Sendable {
                 bind(fd, $0, length) == 0 && listen(fd, 64) == 0 && getsockname(fd, $0, &length) == 0
             }
         }
-        guard isBound else { throw BenchError("The sink can't listen on 127.0.0.1 (errno \(errno)).") }
+        guard isBound else { throw BenchError("The sink cannot listen on 127.0.0.1 (errno \(errno)).") }
         port = UInt16(bigEndian: address.sin_port)
         Self.detach { Self.acceptAll(from: fd, pace) }
     }
@@ -49,7 +48,7 @@ final class Sink: Sendable {
         }
     }
 
-    /// One request after the other until the client leaves.
+    /// Serves requests until the client disconnects.
     private static func serve(_ connection: Int32, _ pace: Pace?) {
         var buffer = HeadBuffer()
         while let head = buffer.readHead(from: connection) {
@@ -61,7 +60,7 @@ final class Sink: Sendable {
         }
     }
 
-    /// - Returns: How many bytes of content came, or `nil` if not all of them did.
+    /// - Returns: The number of content bytes, or `nil` if the body is truncated.
     private static func takeBody(
         of head: RequestHead, _ buffer: inout HeadBuffer, from connection: Int32, _ pace: Pace?
     ) -> Int? {
@@ -86,7 +85,7 @@ final class Sink: Sendable {
 
     private static func discard(_ count: Int, from connection: Int32, _ pace: Pace?) -> Bool {
         let room = pace == nil ? 1 << 20 : 8_192
-        // Never touched, so it never becomes resident.
+        // Never written, so it never becomes resident.
         let nowhere = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 16)
         defer { nowhere.deallocate() }
         var left = count
@@ -123,7 +122,7 @@ final class Sink: Sendable {
     }
 }
 
-/// Makes all connections together no faster than a rate.
+/// Limits the rate of all connections together.
 private final class Pace: @unchecked Sendable {
     private let secondsPerByte: Double
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -134,7 +133,7 @@ private final class Pace: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
     }
 
-    /// Waits until so many bytes may have come.
+    /// Waits until the rate allows this number of bytes.
     func take(_ count: Int) {
         pthread_mutex_lock(mutex)
         var clock = timespec()
@@ -147,7 +146,7 @@ private final class Pace: @unchecked Sendable {
     }
 }
 
-/// The head of a request: what the sink needs of it.
+/// The parts of a request head that the sink needs.
 struct RequestHead {
     var contentLength = 0
     var expectsContinue = false
@@ -168,7 +167,7 @@ struct RequestHead {
     }
 }
 
-/// What came with a head beyond its end is the beginning of the body.
+/// The bytes read beyond a head, which are the beginning of the body.
 struct HeadBuffer {
     private var bytes: [UInt8] = []
 
@@ -176,8 +175,8 @@ struct HeadBuffer {
         read(through: "\r\n\r\n", atOnce: 16_384, from: connection).map(RequestHead.init)
     }
 
-    /// A line of the chunked coding (RFC 9112 section 7.1), without its end. Little is read at once: what follows is
-    /// thrown away more cheaply.
+    /// A line of the chunked coding (RFC 9112 section 7.1), without its end. Reads are small, because discarding the
+    /// following content in the kernel is cheaper.
     mutating func readLine(from connection: Int32) -> String? {
         read(through: "\r\n", atOnce: 16, from: connection)
     }

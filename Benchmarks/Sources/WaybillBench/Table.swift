@@ -1,6 +1,6 @@
 import Waybill
 
-/// A small table for people: names to the left, figures to the right.
+/// A text table with left-aligned names and right-aligned figures.
 struct Table {
     private var rows: [[String]] = []
 
@@ -37,6 +37,6 @@ extension Double {
 }
 
 extension Array where Element == Double {
-    /// The middle one; of an even number the lower of the two.
+    /// The median; for an even count the lower of the two middle values.
     var median: Double { isEmpty ? .nan : sorted()[(count - 1) / 2] }
 }

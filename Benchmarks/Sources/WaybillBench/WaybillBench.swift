@@ -1,6 +1,6 @@
 import Glibc
 
-/// Measures what no peer has, or what can be counted only inside of the process. `Transport/bench.py` does the rest.
+/// Measures what has no peer or can be counted only in the process. `Transport/bench.py` measures the rest.
 ///
 ///     waybill-bench [--rounds 5] [parser-memory] [outbox]
 @main
@@ -19,7 +19,7 @@ struct WaybillBench {
         }
     }
 
-    /// What this program starts itself for, again and again.
+    /// The mode in which this program starts itself as the measured process.
     private static func runErrand(_ words: ArraySlice<String>) -> Never {
         Task.detached {
             do {
@@ -33,13 +33,13 @@ struct WaybillBench {
     }
 
     private static func fail(_ error: any Error) -> Never {
-        let complaint = Array("waybill-bench: \(error)\n".utf8)
-        write(STDERR_FILENO, complaint, complaint.count)
+        let message = Array("waybill-bench: \(error)\n".utf8)
+        write(STDERR_FILENO, message, message.count)
         exit(1)
     }
 }
 
-/// What was asked for on the command line.
+/// The options of the command line.
 struct Options {
     var rounds = 5
     var names = Self.workloads
@@ -52,13 +52,13 @@ struct Options {
             switch word {
             case "--rounds":
                 guard let value = rest.popFirst().flatMap({ Int($0) }), value > 0 else {
-                    throw BenchError("--rounds takes a number above 0.")
+                    throw BenchError("--rounds must be a number above 0.")
                 }
                 rounds = value
             case _ where Self.workloads.contains(word): chosen.insert(word)
             default:
                 let known = Self.workloads.sorted().joined(separator: ", ")
-                throw BenchError("\(word)? Known are: --rounds N, \(known).")
+                throw BenchError("\(word) is unknown. Use --rounds N, \(known).")
             }
         }
         if !chosen.isEmpty { names = chosen }

@@ -1,9 +1,9 @@
 import Glibc
 import Waybill
 
-/// Many uploads in one process.
+/// Batches of uploads in one process.
 enum Batches {
-    /// A lazy source: no item exists before its turn, and none after its end.
+    /// Sends a lazy batch: an item exists only while it is processed.
     static func lazily(url: String, path: String, count: Int) async throws -> Int {
         let batch = UploadSession.shared.startBatch(of: 0..<count) { number in
             UploadRequest(.post, url, content: .form([.text("NUMBER", "\(number)"), .file("FILE", path: path)]))
@@ -13,7 +13,7 @@ enum Batches {
         return answers
     }
 
-    /// As many slots as uploads.
+    /// Sends all uploads concurrently, with a slot for each.
     static func atOnce(url: String, path: String, count: Int) async throws -> Int {
         var configuration = UploadSession.Configuration()
         configuration.slots = max(1, count)
@@ -25,7 +25,7 @@ enum Batches {
         return try results.count { try $0.response.status == .ok }
     }
 
-    /// Pictures under 100 KiB: as a batch, which makes one while others are sent, or one after the other.
+    /// Sends images under 100 KiB: as a batch, which compresses while others are sent, or sequentially.
     static func photos(url: String, folder: String, count: Int, isBatch: Bool) async throws -> Int {
         let paths = names(in: folder).map { folder + "/" + $0 }
         guard !paths.isEmpty else { return 0 }

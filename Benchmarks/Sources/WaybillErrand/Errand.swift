@@ -2,33 +2,35 @@ import BenchDriver
 import Glibc
 import Waybill
 
-/// What the measured process does: `KIND WORD…`.
+/// The measured process: `KIND ARGUMENT…`.
 @main
 enum Errand {
     private enum Kind: String {
-        /// Sends forms by the public API, nobody watching (`URL FILE COUNT AT_ONCE [AUTHORITY]`, as all drivers).
+        /// Sends forms without observing progress (`URL FILE COUNT AT_ONCE [AUTHORITY]`, as all drivers).
         case send
-        /// The same, with somebody who looks at every snapshot of every upload.
+        /// Sends forms and reads every progress snapshot (same arguments).
         case watch = "send-watched"
-        /// Sends one form and prints what each snapshot said, and when (`URL FILE [AUTHORITY]`).
+        /// Sends one form and prints time and acknowledged bytes of each snapshot (`URL FILE [AUTHORITY]`).
         case samples = "send-sampled"
-        /// Sends the file, or as many bytes, from the given kind of source, and prints the answer (`URL FILE SIZE KIND`).
+        /// Sends a body from the given kind of source, and prints the response (`URL FILE SIZE KIND`).
         case source = "send-source"
-        /// Sends so many as a lazy batch, whose results somebody reads, and prints how many answers came (`URL FILE COUNT`).
+        /// Sends a lazy batch, reads its results, and prints the number of responses (`URL FILE COUNT`).
         case batch = "send-batch"
-        /// Sends so many at once (`URL FILE COUNT`).
+        /// Sends all forms concurrently (`URL FILE COUNT`).
         case atOnce = "send-at-once"
-        /// Sends so many pictures of a folder, each brought under 100 KiB (`URL FOLDER COUNT batch|in-turn`).
+        /// Sends images of a directory, each compressed below 100 KiB (`URL DIRECTORY COUNT batch|in-turn`).
         case photos = "send-photos"
-        /// Sends nothing: builds so many forms of so many parts, reads them, and prints their bytes (`PARTS FORMS`).
+        /// Builds and reads forms without sending them, and prints their bytes (`PARTS FORMS`).
         case build = "build-form"
-        /// Sends nothing: parses a form with this content, and prints the speed (`FILE BOUNDARY CHUNK TOTAL`).
+        /// Parses a form without sending it, and prints the speed (`FILE BOUNDARY CHUNK TOTAL`).
         case parse = "parse-form"
     }
 
     static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
-        guard let kind = words.first.flatMap(Kind.init) else { fail("\(words)? Errand.swift lists what it can do.") }
+        guard let kind = words.first.flatMap(Kind.init) else {
+            fail("The arguments \(words) are invalid. Errand.swift lists them.")
+        }
         Task.detached {
             do {
                 try await run(kind, Array(words.dropFirst()))
@@ -37,7 +39,7 @@ enum Errand {
                 fail("\(error)")
             }
         }
-        // The first thread stays: an asynchronous main would end it, which valgrind does not survive.
+        // Keep the first thread: an asynchronous main would end it, which valgrind does not support.
         while true { pause() }
     }
 
@@ -66,8 +68,8 @@ enum Errand {
     }
 
     private static func fail(_ text: String) -> Never {
-        let complaint = Array("WaybillErrand: \(text)\n".utf8)
-        write(STDERR_FILENO, complaint, complaint.count)
+        let message = Array("WaybillErrand: \(text)\n".utf8)
+        write(STDERR_FILENO, message, message.count)
         exit(1)
     }
 }

@@ -1,10 +1,10 @@
 import Waybill
 
-/// Forms of many small parts, which are built and read and not sent.
+/// Builds forms of many small parts and reads their bytes.
 enum FormBuild {
-    /// Builds forms of so many small parts and reads their bytes.
+    /// Builds forms of `parts` parts each and reads their bytes.
     ///
-    /// - Returns: How many bytes that were.
+    /// - Returns: The number of bytes.
     static func build(_ parts: Int, forms: Int) async throws -> Int {
         var bytes = 0
         for _ in 0..<forms {

@@ -1,22 +1,22 @@
 import Waybill
 
-/// Where the bytes of a measured upload come from. Each kind is a row of the memory table: to add one, add a case, its
-/// content, and its words in `Transport/memory.py`.
+/// The source of a measured upload. Each kind is a row of the memory table: to add one, add a case, its
+/// content, and its title in `Transport/memory.py`.
 enum MemorySource: String {
     /// A file as a part of a form.
     case formFile
     /// A file as the whole body.
     case file
-    /// A slice of a file as a part of a form: all but its first byte and its last.
+    /// A slice of a file as a part of a form, without its first and last byte.
     case slice
-    /// A stream that says how much it has.
+    /// A stream of known length.
     case stream
-    /// A sequence that does not, sent chunked.
+    /// A sequence of unknown length, sent chunked.
     case chunked
-    /// The same as a part of a form, read into a temporary file first.
+    /// A sequence of unknown length as a part of a form, spooled to a temporary file.
     case spilled
 
-    /// What is sent: the bytes of the file, or as many zeros.
+    /// The content: the bytes of the file, or `size` zeros.
     func content(path: String, size: Int) -> UploadContent {
         switch self {
         case .formFile: .form(Sending.form(path))
@@ -29,7 +29,7 @@ enum MemorySource: String {
     }
 }
 
-/// So many zeros, 64 KiB at a time.
+/// Zeros in chunks of 64 KiB.
 private struct ZeroChunks: AsyncSequence, Sendable {
     let count: Int
 

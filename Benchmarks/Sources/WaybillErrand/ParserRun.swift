@@ -1,11 +1,11 @@
 import Glibc
 import Waybill
 
-/// Parses a form with one file, whose content comes from memory in chunks and is counted and thrown away.
+/// Parses a form with one file. Its content is fed from memory in chunks, counted and discarded.
 enum ParserRun {
-    /// Feeds the content over and over.
+    /// Feeds the content repeatedly.
     ///
-    /// - Returns: Megabytes per second of processor time.
+    /// - Returns: Megabytes per second of CPU time.
     static func parse(_ path: String, boundary: String, chunk: Int, total: Int) throws -> Double {
         let block = try contents(path)
         let head = Array("--\(boundary)\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n".utf8)
@@ -30,8 +30,7 @@ enum ParserRun {
         return Double(fed) / elapsed / 1e6
     }
 
-    /// Seconds that this process has used of the processors: on a machine that does other things too, the clock on the wall says
-    /// nothing.
+    /// The CPU time of this process in seconds. Wall time is meaningless on a busy machine.
     private static var processorTime: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

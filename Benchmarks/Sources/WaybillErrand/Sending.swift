@@ -1,7 +1,7 @@
 import BenchDriver
 import Waybill
 
-/// The form of all drivers, by the public API.
+/// Sends the form of all drivers with the public API.
 enum Sending {
     static func form(_ path: String) -> MultipartForm {
         var form = MultipartForm()
@@ -10,7 +10,7 @@ enum Sending {
         return form
     }
 
-    /// As many slots as are sent at once, and nothing else that is not the default.
+    /// The default configuration with a slot for each concurrent form.
     private static func session(slots: Int, authority: String?) -> UploadSession {
         var configuration = UploadSession.Configuration()
         configuration.slots = slots
@@ -32,11 +32,11 @@ enum Sending {
         }
     }
 
-    /// Prints the time and what counted as acknowledged, a line a snapshot.
+    /// Prints a line with the time and the acknowledged bytes of each snapshot.
     static func sample(_ url: String, path: String, authority: String?) async throws {
         let response = try await session(slots: 1, authority: authority).upload(form(path), to: url) { progress in
             print(Order.nanoseconds, progress.acknowledged)
         }
-        guard response.status == .ok else { throw UnexpectedAnswer(text: response.text) }
+        guard response.status == .ok else { throw UnexpectedResponse(text: response.text) }
     }
 }

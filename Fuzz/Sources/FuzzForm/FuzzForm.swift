@@ -1,6 +1,6 @@
 import Dispatch
 
-/// libFuzzer's entry: any bytes are the choices and contents of a form.
+/// The entry point of libFuzzer. The input determines the structure and contents of a form.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzForm(_ start: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let input = Array(UnsafeBufferPointer(start: start, count: size))

@@ -1,8 +1,9 @@
 import Dispatch
 import WaybillJPEG
 
-/// Any bytes give a picture within the limit or a typed error. The first byte chooses what is asked for, also of plain
-/// pixels and of originals that are kept; pictures are kept small, so that time goes into many of them.
+/// The entry point of libFuzzer. Any input yields an image within the limit or a typed error. The first byte selects
+/// the options, raw pixels as input, and whether originals are kept on failure. Images are small, so that more are
+/// tested.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzImage(_ start: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let input = Array(UnsafeBufferPointer(start: start, count: size))
@@ -14,12 +15,14 @@ public func fuzzImage(_ start: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     Task.detached {
         do throws(JPEGError) {
             let result = try await JPEGRecompressor(options).recompress(source)
-            if options.maxBytes != nil { precondition(result.bytes.count <= limit, "over the limit") }
-            precondition(result.report.bytes == result.bytes.count, "the report is wrong")
-            precondition(result.report.failure == nil || options.onFailure == .sendOriginal, "an original unasked for")
+            if options.maxBytes != nil { precondition(result.bytes.count <= limit, "The image is over the limit.") }
+            precondition(result.report.bytes == result.bytes.count, "The report has the wrong size.")
+            precondition(
+                result.report.failure == nil || options.onFailure == .sendOriginal,
+                "The original was kept without the option.")
             check(result)
         } catch {
-            precondition(!error.message.isEmpty, "an error without a message")
+            precondition(!error.message.isEmpty, "The error has no message.")
         }
         done.signal()
     }
@@ -27,22 +30,22 @@ public func fuzzImage(_ start: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     return 0
 }
 
-/// The leak checker looks between two runs, when the tasks of the last ones may not be quite gone, and it can't see through the
-/// tag that an enum keeps in the upper bits of a pointer. So the bytes of the last runs are held here, plainly.
-nonisolated(unsafe) private var held: [[UInt8]] = Array(repeating: [], count: 256)
-nonisolated(unsafe) private var place = 0
+/// The inputs of the last runs. The leak checker runs between two runs, when tasks of the last ones may still retain
+/// their input, and it does not recognize pointers with an enum tag in the upper bits. This array holds plain pointers.
+nonisolated(unsafe) private var recentInputs: [[UInt8]] = Array(repeating: [], count: 256)
+nonisolated(unsafe) private var nextIndex = 0
 
-private func hold(_ bytes: [UInt8]) {
-    unsafe held[unsafe place] = bytes
-    unsafe place = (place + 1) % 256
+private func retain(_ bytes: [UInt8]) {
+    unsafe recentInputs[unsafe nextIndex] = bytes
+    unsafe nextIndex = (nextIndex + 1) % 256
 }
 
 private func options(_ choice: UInt8, _ limit: Int) -> JPEGOptions {
-    let most = ByteCount.bytes(Int64(limit))
+    let maxBytes = ByteCount.bytes(Int64(limit))
     var options =
         switch choice % 4 {
-        case 0: JPEGOptions(maxBytes: most, maxPixels: 10_000, mode: .draft)
-        case 1: JPEGOptions(maxBytes: most, maxPixels: 10_000, mode: choice & 8 == 0 ? .fast : .best)
+        case 0: JPEGOptions(maxBytes: maxBytes, maxPixels: 10_000, mode: .draft)
+        case 1: JPEGOptions(maxBytes: maxBytes, maxPixels: 10_000, mode: choice & 8 == 0 ? .fast : .best)
         case 2: JPEGOptions(quality: 50, maxPixels: 10_000, mode: .draft)
         default: JPEGOptions()
         }
@@ -51,22 +54,22 @@ private func options(_ choice: UInt8, _ limit: Int) -> JPEGOptions {
     return options
 }
 
-/// With 64 set, the next three bytes are width, height and format of plain pixels.
+/// Returns the input. If bit 64 is set, the next three bytes are width, height and format of raw pixels.
 private func source(_ choice: UInt8, _ bytes: [UInt8]) -> JPEGInput {
-    hold(bytes)
+    retain(bytes)
     guard choice & 64 != 0, bytes.count > 3 else { return .bytes(bytes) }
     let formats = JPEGPixels.Format.allCases
     let format = formats[Int(bytes[2]) % formats.count]
     let samples = Array(bytes.dropFirst(3))
-    hold(samples)
+    retain(samples)
     return .pixels(JPEGPixels(width: Int(bytes[0]), height: Int(bytes[1]), format: format, bytes: samples))
 }
 
-/// What comes out says of itself what the report says, and carries no metadata.
+/// Checks that an image agrees with its report and has no metadata.
 private func check(_ result: JPEGResult) {
-    guard let header = try? JPEGHeader(parsing: result.bytes) else { preconditionFailure("no header in what came out") }
-    precondition(header.uprightSize == (result.report.width, result.report.height), "another size than reported")
+    guard let header = try? JPEGHeader(parsing: result.bytes) else { preconditionFailure("The image has no header.") }
+    precondition(header.uprightSize == (result.report.width, result.report.height), "The size differs from the report.")
     let allowed: Set<String> = result.report.failure == nil ? ["JFIF"] : ["JFIF", "Adobe", "Exif"]
-    precondition(header.segments.allSatisfy { allowed.contains($0.name) }, "metadata got through")
-    precondition(result.report.failure != nil || header.orientation == 1, "not upright")
+    precondition(header.segments.allSatisfy { allowed.contains($0.name) }, "The image has metadata.")
+    precondition(result.report.failure != nil || header.orientation == 1, "The image is not upright.")
 }

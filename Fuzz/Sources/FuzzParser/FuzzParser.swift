@@ -1,6 +1,6 @@
 import Dispatch
 
-/// libFuzzer's entry: any bytes are a body with the boundary `B`.
+/// The entry point of libFuzzer. The input is a body with the boundary `B`.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzParser(_ start: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let body = Array(UnsafeBufferPointer(start: start, count: size))

@@ -1,29 +1,28 @@
-// What Swift can't reach by itself: unshare(2) is hidden behind _GNU_SOURCE, ioctl(2) is variadic; and malloc(3) is
-// replaced in C.
+// Functions that Swift cannot call: unshare(2) needs _GNU_SOURCE, ioctl(2) is variadic. malloc(3) is wrapped in C.
 #pragma once
 
 #pragma clang assume_nonnull begin
 
-/// Moves this process, which must have one thread only, and all its children to come into a network of their own:
-/// nothing but a loopback device, with Reno as congestion control. Needs no root where user namespaces are allowed.
+/// Moves this process, which must be single-threaded, and its future children into a network namespace with a loopback
+/// device and Reno as congestion control. It needs no root privileges if user namespaces are allowed.
 ///
-/// Why Reno: a machine whose default is BBR paces even the loopback device, and what is measured then is the pacing.
+/// Reno, because BBR, the default of some machines, paces the loopback device, too, and the pacing would be measured.
 ///
-/// - Returns: 0, or the error number of the step that failed; the process is then where it was, or in a network
-///   without a loopback device if `*isMoved` is 1.
+/// - Returns: 0, or the error number of the failed step. The process is then in its original network, or in one without
+///   a loopback device if `*isMoved` is 1.
 int bench_move_to_private_network(int *isMoved);
 
-/// What one thread has allocated since it began to count.
+/// The allocations of one thread since counting started.
 typedef struct {
-  /// Calls that gave memory.
+  /// The number of successful allocations.
   long count;
-  /// Bytes held now, as malloc_usable_size(3) says.
+  /// The allocated bytes, according to malloc_usable_size(3).
   long live;
-  /// The most bytes held at once.
+  /// The peak of the allocated bytes.
   long peak;
 } bench_allocations;
 
-/// Counts from 0 what the calling thread allocates and frees, by whatever library.
+/// Restarts counting the allocations of the calling thread, including those of libraries.
 void bench_count_allocations(void);
 
 bench_allocations bench_counted_allocations(void);

@@ -1,12 +1,12 @@
 import Glibc
 
-/// An outbox on this machine's disk: how fast it takes and gives, how soon it starts, how much memory it holds.
+/// Measures an outbox on this machine's disk: enqueuing, leasing, start and memory.
 ///
-/// Each figure comes from a process of its own; those that deliver nothing to anybody measure the queue alone.
+/// Each figure is of a separate process. Steps without a server measure only the queue.
 struct OutboxBench {
     var sink: Sink
     var rounds: Int
-    /// Items that wait.
+    /// The number of queued items.
     var waiting = 100_000
 
     private var url: String { "http://127.0.0.1:\(sink.port)/" }
@@ -68,14 +68,14 @@ struct OutboxBench {
     private func rate(_ step: OutboxErrand.Step, _ folder: OutboxPlace, _ count: Int) throws(BenchError) -> Double {
         let output = try run(step, folder, count).output
         guard let seconds = Double(output.split(separator: "\n").first ?? ""), seconds > 0 else {
-            throw BenchError("\(step) answered \(output).")
+            throw BenchError("\(step) printed \(output).")
         }
         return Double(count) / seconds
     }
 
     private func counted(_ run: Run) throws(BenchError) -> Run {
         guard Int(run.output.filter(\.isNumber)) == waiting else {
-            throw BenchError("\(run.output) items were seen where \(waiting) were expected.")
+            throw BenchError("\(run.output) items were found; \(waiting) were expected.")
         }
         return run
     }
@@ -86,7 +86,7 @@ struct OutboxBench {
     }
 }
 
-/// A folder for an outbox on the disk that `TMPDIR` names, gone with the value.
+/// A temporary directory for an outbox in `TMPDIR`, removed with the object.
 private final class OutboxPlace {
     let path: String
 
@@ -94,15 +94,15 @@ private final class OutboxPlace {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
         var template = Array("\(folder)/waybill-bench.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw BenchError("A folder can't be made in \(folder) (errno \(errno)).")
+            throw BenchError("A directory cannot be created in \(folder) (errno \(errno)).")
         }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// How many small appends a second this disk makes durable, one after the other.
+    /// Measures how many small sequential appends per second this disk makes durable.
     func syncs() throws(BenchError) -> Double {
         let file = open(path + "/syncs", O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard file >= 0 else { throw BenchError("A file can't be made in \(path) (errno \(errno)).") }
+        guard file >= 0 else { throw BenchError("A file cannot be created in \(path) (errno \(errno)).") }
         defer { close(file) }
         let block = [UInt8](repeating: 1, count: 4_096)
         let start = ContinuousClock.now

@@ -3,28 +3,28 @@ import Glibc
 import Waybill
 import WaybillOutbox
 
-/// What this program does with an outbox when it is started as the measured process: `run-outbox STEP FOLDER COUNT [URL]`.
+/// A step that this program runs as the measured process: `run-outbox STEP DIRECTORY COUNT [URL]`.
 struct OutboxErrand {
     enum Step: String {
-        /// Hands so many uploads over that cost nothing to deliver, and prints the seconds that took.
+        /// Enqueues uploads whose delivery is a no-op, and prints the seconds.
         case enqueue
-        /// The same with forms of three fields that go to the URL.
+        /// Enqueues forms of three fields for the URL, and prints the seconds.
         case enqueueForms = "enqueue-forms"
-        /// Delivers all, one at a time, and prints the seconds.
+        /// Delivers all items, one at a time, and prints the seconds.
         case singly
-        /// The same, many at a time.
+        /// Delivers all items, many at a time, and prints the seconds.
         case grouped
-        /// Opens the outbox, and ends.
+        /// Opens the outbox and exits.
         case idle
-        /// Ends when the first upload has arrived; the time is that of the process.
+        /// Exits after the first upload; the run time of the process is measured.
         case first
-        /// Lists all and prints how many there are.
+        /// Lists all items and prints their number.
         case list
-        /// Delivers all with the usual settings, and prints how many are done.
+        /// Delivers all items with the default configuration, and prints the number of delivered ones.
         case deliver
     }
 
-    /// The word that it is started by.
+    /// The first argument of this mode.
     static let name = "run-outbox"
 
     private let step: Step
@@ -35,7 +35,7 @@ struct OutboxErrand {
     init(_ arguments: ArraySlice<String>) throws {
         let words = Array(arguments)
         guard words.count >= 3, let step = Step(rawValue: words[0]), let count = Int(words[2]) else {
-            throw BenchError("run-outbox STEP FOLDER COUNT [URL]")
+            throw BenchError("The arguments are invalid. Usage: run-outbox STEP DIRECTORY COUNT [URL]")
         }
         self.step = step
         folder = words[1]
@@ -55,7 +55,7 @@ struct OutboxErrand {
             let uploads = (0..<count).lazy.map { FreeUpload(number: $0) }
             print(try await seconds { _ = try await outbox.enqueue(contentsOf: uploads) })
         case .enqueueForms:
-            // Made before, and the same value again and again: what is measured is the outbox.
+            // Created once and reused, so that only the outbox is measured.
             let form = try await DurableForm(
                 MultipartForm(DriverForm.fields.map { .text($0.name, $0.value) }), to: url,
                 idempotency: .honoured(window: .seconds(3_600)))
@@ -67,7 +67,7 @@ struct OutboxErrand {
             options.priority = .veryHigh
             try await outbox.enqueue(LastUpload(url: url), options: options)
             try await outbox.runUntilIdle()
-            throw BenchError("Nothing was sent.")
+            throw BenchError("No upload was sent.")
         case .list:
             var seen = 0
             for try await item in outbox.items() where item.state == .ready { seen += 1 }
@@ -86,7 +86,7 @@ struct OutboxErrand {
     }
 }
 
-/// An upload that goes nowhere, so that what is left is the outbox.
+/// An upload whose delivery is a no-op, so that only the outbox is measured.
 struct FreeUpload: DurableUpload {
     static let kind = "free"
     var number: Int
@@ -95,7 +95,7 @@ struct FreeUpload: DurableUpload {
     func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse { UploadResponse(status: .ok) }
 }
 
-/// An upload with which the program ends.
+/// An upload that ends the program.
 struct LastUpload: DurableUpload {
     static let kind = "last"
     var url: String
