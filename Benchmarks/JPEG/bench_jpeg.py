@@ -1,6 +1,6 @@
-"""make bench-jpeg: waybill beside other ways to bring photos under 100 KiB, written into Docs/Benchmarks.md.
+"""make bench-jpeg: compares waybill with other programs that compress photos below 100 KiB, in Docs/Benchmarks.md.
 
-Ratios of one interleaved run can be compared between machines; seconds can't.
+Ratios of one interleaved run are comparable between machines, seconds are not.
 """
 
 import argparse
@@ -28,14 +28,14 @@ def say(text):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--corpus", help="a folder of JPEG files; unless given, pictures are drawn")
-    parser.add_argument("--cache", required=True, help="a folder for drawn pictures and figures of quality")
-    parser.add_argument("--python", required=True, help="a python3 that has what requirements.txt names")
+    parser.add_argument("--corpus", help="a directory of JPEG files; default: drawn images")
+    parser.add_argument("--cache", required=True, help="a directory for drawn images and quality figures")
+    parser.add_argument("--python", required=True, help="a python3 with the packages of requirements.txt")
     return parser.parse_args()
 
 
 def corpus_of(options):
-    """The pictures, and what they are called in the page."""
+    """Returns the images and their title in the page."""
     if options.corpus:
         folder = os.path.abspath(options.corpus)
         name = "photos, scans and drawn cards (`BENCH_JPEG_CORPUS`)"
@@ -47,12 +47,12 @@ def corpus_of(options):
         name = "drawn by the benchmark"
     pictures = sorted(glob.glob(os.path.join(folder, "*.jpg")) + glob.glob(os.path.join(folder, "*.jpeg")))
     if not pictures:
-        raise SystemExit("bench-jpeg: no JPEG file in %s" % folder)
+        raise SystemExit("bench-jpeg: %s contains no JPEG file. Name another directory with --corpus." % folder)
     return folder, pictures, name
 
 
 def stored_peers(folder, pictures):
-    """What other programs made of the same pictures before: NAME@PEER.jpg in a folder `peers` in the corpus or beside it."""
+    """Returns stored results of other programs: NAME@PEER.jpg in a directory `peers` in the corpus or beside it."""
     found = {}
     for place in (os.path.join(folder, "peers"), os.path.join(os.path.dirname(folder), "peers")):
         for picture in pictures:
@@ -90,9 +90,9 @@ def main():
         for name, found in libraries.items():
             for library, package in found:
                 if package.startswith("no package") and not name.startswith(("mozjpeg", "cjpegli")):
-                    raise SystemExit("bench-jpeg: %s loads a %s that is not the system's" % (name, library))
+                    raise SystemExit("bench-jpeg: %s loads a %s that is not that of the system." % (name, library))
             if not found:
-                raise SystemExit("bench-jpeg: it can't be seen which libjpeg %s loads" % name)
+                raise SystemExit("bench-jpeg: the libjpeg that %s loads cannot be determined." % name)
         results = measure.interleaved(ours + peers, pictures, LIMIT, options.rounds, work, say)
         shares = measure.fills(ours, pictures, LIMITS, work, say)
         stored = stored_peers(folder, pictures)

@@ -1,9 +1,9 @@
-"""make bench-colours: wide-gamut pictures through waybill, held against what littlecms makes of them.
+"""make bench-colours: compares the conversion of wide-gamut images by waybill with that by littlecms.
 
-Each picture is brought into Display P3 and Adobe RGB by littlecms and saved with that profile. What waybill makes of that file, and
-what littlecms makes of it in sRGB, are compared pixel by pixel: CIEDE2000 (CIE 142-2001), mean over the picture. Beside it stands
-what the same limit costs a picture that was in sRGB already, where nothing is converted. Under 1 MiB what differs is the
-conversion; the target applies there. Under 100 KiB it is mostly the bytes that are missing.
+littlecms converts each image to Display P3 and Adobe RGB and saves it with that profile. The sRGB images that waybill and littlecms
+create from that file are compared by pixel: CIEDE2000 (CIE 142-2001), mean over the image. For reference, the table also has the
+difference that the same limit causes for an image that is already sRGB. Under 1 MiB the difference is that of the conversion; the
+target applies there. Under 100 KiB it is mostly that of the compression.
 """
 
 import argparse
@@ -25,7 +25,7 @@ TARGET = 2.0
 LIMITS = [(1 << 20, "1 MiB"), (102_400, "100 KiB")]
 SIDE = 1600
 
-# Primaries under D50 and curves, as the profiles of these spaces have them (ICC.1:2010, s15Fixed16Number).
+# Primaries under D50 and curves of the profiles of these color spaces (ICC.1:2010, s15Fixed16Number).
 SPACES = {
     "Display P3": (
         [(0.51512, 0.2412, -0.00105), (0.29198, 0.69225, 0.04189), (0.1571, 0.06657, 0.78407)],
@@ -43,7 +43,7 @@ def fixed(value):
 
 
 def profile(name):
-    """A display profile of three primaries and one curve, version 2.4 with a parametric curve, as phones write it."""
+    """Returns a display profile with three primaries and one parametric curve, version 2.4, like those of phones."""
     columns, (kind, function, values) = SPACES[name]
     white = (0.9642, 1.0, 0.8249)
     text = name.encode("ascii") + b"\0"
@@ -75,7 +75,7 @@ def transform(source, target, modes=("RGB", "RGB")):
 
 
 def lab(picture):
-    """CIE L*a*b* under D65 of an sRGB picture (IEC 61966-2-1)."""
+    """Returns CIE L*a*b* under D65 of an sRGB image (IEC 61966-2-1)."""
     value = np.asarray(picture, dtype=np.float64) / 255
     light = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
     matrix = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
@@ -108,7 +108,7 @@ def ciede2000(first, second):
 
 
 def check_formula():
-    """Pairs 1, 9, 17 and 24 of the paper's table 1: a wrong formula would make any picture look right."""
+    """Checks the formula with the pairs 1, 9, 17 and 24 of table 1 in the paper."""
     pairs = [
         ((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425),
         ((50, 2.49, -0.001), (50, -2.49, 0.0009), 7.1792),
@@ -122,7 +122,7 @@ def check_formula():
 
 
 def drawn(folder):
-    """A picture that goes through the whole cube of colours, slowly."""
+    """Returns an image with smooth gradients through the whole color cube."""
     across, down = np.meshgrid(np.linspace(0, 1, 960), np.linspace(0, 1, 720))
     wave = 0.5 + 0.5 * np.sin(6 * np.pi * across) * np.cos(4 * np.pi * down)
     path = os.path.join(folder, "drawn.png")
@@ -151,7 +151,7 @@ def encoded(picture, icc):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", help="a folder of JPEG files; unless given, a picture is drawn")
+    parser.add_argument("--corpus", help="a directory of JPEG files; default: a drawn image")
     options = parser.parse_args()
     check_formula()
     srgb = ImageCms.createProfile("sRGB")
@@ -181,7 +181,7 @@ def main():
                     print("%-18s %-8s %-22s %.2f (%.2f), %s, %s" % (name, limit_name, "%.2f" % mean, shift, alone, picture, mode.name))
                     if limit == LIMITS[0][0]:
                         worst = max(worst, shift)
-    print("the worst under %s is %.2f; asked is %.1f at most" % (LIMITS[0][1], worst, TARGET))
+    print("The maximum under %s is %.2f; the target is at most %.1f." % (LIMITS[0][1], worst, TARGET))
     return 0 if worst <= TARGET else 1
 
 

@@ -1,8 +1,8 @@
-"""An encoder that knows only qualities, as a peer: 1600 pixels at most, then the highest quality that fits.
+"""A peer for encoders that only have a quality setting: at most 1600 pixels, then the highest quality that fits.
 
 usage: encoder_shrink.py mozjpeg|cjpegli PROGRAM IN OUT LIMIT
 
-Pillow reduces the picture once; each quality is one process of the encoder, which reads plain pixels.
+Pillow reduces the image once; each quality is one process of the encoder, which reads raw pixels.
 """
 
 import io
@@ -41,7 +41,7 @@ def main(kind, program, source, target, limit):
             else:
                 high = quality - 1
     if best is None:
-        sys.exit("no quality fits")
+        sys.exit("encoder_shrink: no quality fits the limit.")
     with open(target, "wb") as file:
         file.write(best)
 

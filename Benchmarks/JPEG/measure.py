@@ -1,4 +1,4 @@
-"""Measures waybill and its peers in one interleaved run: what bench_jpeg.py writes down."""
+"""Measures waybill and its peers in one interleaved run, for bench_jpeg.py."""
 
 import os
 import statistics
@@ -10,7 +10,7 @@ LAUNCHER = os.path.join(tools.PRODUCTS, "BenchLauncher")
 
 
 class Run:
-    """What one process cost: CPU seconds and peak memory in megabytes, by wait4(2), descendants included."""
+    """The costs of one process including its descendants, by wait4(2): CPU seconds and peak memory in megabytes."""
 
     def __init__(self, cpu, memory):
         self.cpu = cpu
@@ -18,7 +18,7 @@ class Run:
 
 
 def run(command):
-    """Runs a program by way of a small launcher: started from Python, it would seem to need Python's memory."""
+    """Runs a program with a small launcher, because its peak memory includes that of the process that starts it."""
     reading, writing = os.pipe()
     # The launcher writes to descriptor 3.
     shell = ["sh", "-c", 'exec "$@" 3>&%d' % writing, "sh", LAUNCHER]
@@ -29,12 +29,12 @@ def run(command):
     with os.fdopen(reading) as costs:
         figures = costs.read().split()
     if done.returncode != 0 or len(figures) != 4:
-        raise RuntimeError(done.stderr.decode("utf-8", "replace").strip()[-300:] or "ended with %d" % done.returncode)
+        raise RuntimeError(done.stderr.decode("utf-8", "replace").strip()[-300:] or "exit status %d" % done.returncode)
     return Run(int(figures[1]) / 1e9, int(figures[2]) / 1e6)
 
 
 class Figures:
-    """All runs of one tool on one picture."""
+    """All runs of one tool on one image."""
 
     def __init__(self):
         self.runs = []
@@ -52,7 +52,7 @@ class Figures:
 
 
 def interleaved(found, pictures, limit, rounds, folder, say):
-    """Every tool on every picture in turn, again and again, so that a noisy minute hits all of them."""
+    """Runs each tool on each image in turn, repeatedly, so that load of the machine affects all of them."""
     results = {(tool.name, picture): Figures() for tool in found for picture in pictures}
     for number in range(rounds):
         say("round %d of %d" % (number + 1, rounds))
@@ -76,7 +76,7 @@ def output(folder, tool, picture):
 
 
 def fills(found, pictures, limits, folder, say):
-    """The share of each limit that is used, a list of pictures' shares for each tool and limit."""
+    """Returns the used share of each limit: a list with one share per image, for each tool and limit."""
     shares = {}
     for limit in limits:
         say("limit of %d bytes" % limit)
@@ -90,14 +90,14 @@ def fills(found, pictures, limits, folder, say):
                     say("%s on %s: %s" % (tool.name, os.path.basename(picture), error))
                     continue
                 count, before = os.path.getsize(target), os.path.getsize(picture)
-                # A picture that was no larger to begin with has nothing to fill the limit with.
+                # An image that is smaller than the limit cannot fill it.
                 if count <= limit < before or count > limit:
                     shares[tool.name, limit].append((count / limit, os.path.basename(picture)))
     return shares
 
 
 def scores(python, script, cache, pairs, say):
-    """SSIMULACRA2 of (original, picture) pairs, by the packages of requirements.txt."""
+    """Returns SSIMULACRA2 of (original, image) pairs, with the packages of requirements.txt."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     process = subprocess.Popen(
         [python, script, cache], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
@@ -108,7 +108,7 @@ def scores(python, script, cache, pairs, say):
         process.stdin.flush()
         line = process.stdout.readline()
         if not line:
-            raise SystemExit("bench-jpeg: quality could not be measured")
+            raise SystemExit("bench-jpeg: the quality could not be measured. Run make bench-setup.")
         figures.append(float(line))
         if number % 10 == 9:
             say("quality: %d of %d" % (number + 1, len(pairs)))

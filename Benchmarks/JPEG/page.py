@@ -1,4 +1,4 @@
-"""What the benchmark of pictures writes into Docs/Benchmarks.md: tables, and a plot beside it."""
+"""The section of the image benchmark in Docs/Benchmarks.md: tables and a plot."""
 
 import os
 import statistics
@@ -10,7 +10,7 @@ PLOT = "jpeg-quality.svg"
 
 
 def header(path):
-    """Width, height and whether a JPEG file is progressive, from its frame header (ITU-T T.81, B.2.2)."""
+    """Returns width, height and whether a JPEG file is progressive, from its frame header (ITU-T T.81, B.2.2)."""
     with open(path, "rb") as file:
         data = file.read()
     place = 2
@@ -51,7 +51,7 @@ class Report:
         return mean(self.scores[tool, p] for p in pictures or self.pictures if (tool, p) in self.scores)
 
     def ratios(self, ours, theirs):
-        """CPU of one over that of another, for each picture of 12 megapixels."""
+        """Returns the ratio of CPU times for each image of 12 megapixels."""
         return [
             self.results[ours, p].cpu / self.results[theirs, p].cpu
             for p in self.large
@@ -146,7 +146,7 @@ class Report:
 
     @property
     def text(self):
-        """The complete report, which is printed."""
+        """Returns the complete report for standard output."""
         return "\n\n".join([
             self.page, "### Fill", self.fill(), "### CPU per image", self.speed(),
             "### Quality per image", self.quality(),
@@ -154,7 +154,7 @@ class Report:
 
     @property
     def page(self):
-        """The text that is written into the page."""
+        """Returns the text for the page."""
         programs = "; ".join("%s: %s" % (tool.name, tool.version) for tool in self.peers)
         loaded = sorted({library for found in self.libraries.values() for library in found})
         libraries = ", ".join("%s of %s" % pair for pair in loaded)

@@ -1,4 +1,4 @@
-"""A careful use of Pillow, as a peer: 1600 pixels at most, then the highest quality that fits, found by halving.
+"""A peer with Pillow: at most 1600 pixels, then the highest quality that fits, found by binary search.
 
 usage: pillow_shrink.py IN OUT LIMIT
 """
@@ -19,7 +19,7 @@ def encoded(picture, quality):
 
 def main(source, target, limit):
     picture = Image.open(source)
-    # Decodes at half or a quarter where that is enough, as Pillow's manual advises for thumbnails.
+    # Decode at half or a quarter of the size if that suffices, as the manual of Pillow recommends for thumbnails.
     picture.draft(None, (SIDE, SIDE))
     picture = ImageOps.exif_transpose(picture)
     if picture.mode not in ("L", "RGB"):
@@ -34,7 +34,7 @@ def main(source, target, limit):
         else:
             high = quality - 1
     if best is None:
-        sys.exit("no quality fits")
+        sys.exit("pillow_shrink: no quality fits the limit.")
     with open(target, "wb") as file:
         file.write(best)
 

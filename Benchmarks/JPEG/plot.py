@@ -1,4 +1,4 @@
-"""Quality over CPU time as an SVG that reads on light and on dark pages."""
+"""A plot of quality over CPU time as SVG, for light and dark pages."""
 
 import html
 import math
@@ -33,10 +33,10 @@ def remark(score, bottom, is_over):
 
 
 def svg(points, levels):
-    """`points`: name, seconds, score, whether it broke the limit. `levels`: name, score."""
+    """`points`: name, seconds, score, whether it exceeds the limit. `levels`: name, score."""
     low, high = min(p[1] for p in points) / 1.4, max(p[1] for p in points) * 1.4
     scores = [p[2] for p in points] + [score for _, score in levels]
-    # What is worse than a ruined picture lies on the bottom edge: its figure is in its label.
+    # Points below the scale are drawn at the bottom edge, with the score in the label.
     bottom, top = max(20, math.floor(min(scores) / 10) * 10), math.ceil((max(scores) + 1) / 10) * 10
 
     def x(seconds):
@@ -61,7 +61,7 @@ def svg(points, levels):
         out.append('<text class="faint" x="%d" y="%.1f">%s</text>' % (WIDTH - RIGHT + 8, label, html.escape(name)))
     for number, (name, seconds, score, is_over) in enumerate(points):
         kind = "ours" if name.startswith("waybill") else "peer"
-        # Peers lie close together: every other label stands below its dot.
+        # Peers are close together: every other label is below its dot.
         offset = 22 if kind == "peer" and number % 2 == 0 and score >= bottom else -12
         out.append('<circle class="%s%s" cx="%.1f" cy="%.1f" r="6"/>' % (kind, " over" if is_over else "", x(seconds), y(score)))
         out.append('<text x="%.1f" y="%.1f" text-anchor="middle">%s%s</text>' % (

@@ -1,9 +1,9 @@
-"""SSIMULACRA2 of pictures against their originals, remembered, as one figure takes three seconds.
+"""SSIMULACRA2 of images compared with their originals, cached, because one figure takes three seconds.
 
-usage: quality.py CACHE <pairs     where each line is ORIGINAL <tab> PICTURE; prints a figure a line
+usage: quality.py CACHE <pairs     where each line is ORIGINAL <tab> IMAGE; prints a figure per line
 
-Both are brought to at most 2048 pixels a side (Lanczos), which is what a reviewer sees on a screen. Orientation tags count on
-both sides; profiles on neither.
+Both are reduced to at most 2048 pixels per side (Lanczos), the size on a screen. Orientation tags are applied to both, profiles to
+neither.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ def digest(path):
 
 
 class Reference:
-    """An original, reduced once for all that is compared with it."""
+    """An original, reduced once for all comparisons."""
 
     def __init__(self, path, folder):
         self.path = path

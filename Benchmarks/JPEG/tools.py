@@ -1,4 +1,4 @@
-"""The programs that are measured: ours in three modes, and whichever peers are installed."""
+"""The measured programs: waybill in three modes, and the installed peers."""
 
 import os
 import re
@@ -11,7 +11,7 @@ PRODUCTS = os.path.join(os.path.dirname(HERE), ".build", "release")
 
 
 class Tool:
-    """A program and how it is told to bring a picture under a limit."""
+    """A program and its command to compress an image below a limit."""
 
     def __init__(self, name, command, version):
         self.name = name
@@ -27,7 +27,7 @@ def output_of(*words):
 def ours():
     program = os.path.join(PRODUCTS, "JPEGErrand")
     if not os.access(program, os.X_OK):
-        raise SystemExit("bench-jpeg: %s is not built; run make bench-jpeg" % program)
+        raise SystemExit("bench-jpeg: %s is not built. Run make bench-jpeg." % program)
 
     def tool(mode):
         return Tool(
@@ -44,7 +44,7 @@ def jpegoptim():
     if not program:
         return None
 
-    # It knows kilobytes of 1,024 bytes, and writes a file of the same name into a folder.
+    # Its kilobytes have 1,024 bytes, and it writes a file of the same name to a directory.
     def command(source, target, limit):
         script = 'd=$(mktemp -d) && "$0" -q -s --all-progressive --size="$1" -d "$d" "$2" >&2; mv "$d"/* "$3" && rmdir "$d"'
         return ["sh", "-c", script, program, str(limit // 1024), source, target]
@@ -97,7 +97,7 @@ def encoder(kind, program_name, marker, arguments):
 
 
 def peers():
-    """The peers that are here, and the names of those that are not."""
+    """Returns the installed peers, and the names of missing ones."""
     found, absent = [], []
     for name, tool in [
         ("jpegoptim", jpegoptim()),
@@ -114,10 +114,10 @@ def peers():
 
 
 def libjpeg_of(command):
-    """Which libjpeg a run loads, and which package of the system brought it.
+    """Returns the libjpeg that a command loads, with its system package.
 
-    The loader says so itself (ld.so(8), LD_DEBUG), for what ldd lists and for modules that are opened later. mozjpeg's library
-    goes by the same name as libjpeg-turbo's: with it first in LD_LIBRARY_PATH jpegoptim would be measured as mozjpeg.
+    The output of the loader (ld.so(8), LD_DEBUG) includes modules opened later. mozjpeg and libjpeg-turbo have libraries of the same
+    name: with mozjpeg first in LD_LIBRARY_PATH, jpegoptim would use it.
     """
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, LD_DEBUG="files", LD_DEBUG_OUTPUT=os.path.join(folder, "loaded"))
@@ -130,7 +130,7 @@ def libjpeg_of(command):
     for path in paths:
         answer = ""
         if shutil.which("dpkg-query"):
-            # Before the merge of /lib into /usr a file went by the shorter name, and dpkg remembers that one.
+            # dpkg may have recorded the path from before the merge of /lib into /usr.
             for place in (os.path.realpath(path), path, path.replace("/usr/lib/", "/lib/", 1)):
                 answer = answer or subprocess.run(
                     ["dpkg-query", "--search", place], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
@@ -141,5 +141,5 @@ def libjpeg_of(command):
 
 
 def draw(folder):
-    """Makes the pictures that are measured with when there is no folder of others."""
+    """Draws images for a run without a directory of photos."""
     subprocess.run([os.path.join(PRODUCTS, "JPEGErrand"), "draw", folder], check=True)

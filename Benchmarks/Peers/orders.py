@@ -1,4 +1,4 @@
-"""What the drivers in Python share: the form, the words they take and the line they print (Order.swift says what they are)."""
+"""Shared by the drivers in Python: the form, the arguments and the line of results (see Order.swift)."""
 
 import sys
 import threading
@@ -21,11 +21,11 @@ class Order:
         self.begun = None
 
     def begin(self):
-        """From here on it counts: what a program and its library need to start is not in the seconds of sending."""
+        """Starts the time of sending, which excludes the start of the program and its library."""
         self.begun = time.perf_counter()
 
     def shares(self):
-        """How many forms each worker sends."""
+        """Returns the number of forms of each worker."""
         places = min(self.at_once, self.count)
         return [self.count // places + (1 if place < self.count % places else 0) for place in range(places)]
 
@@ -34,7 +34,7 @@ class Order:
         self.bytes += int(answer)
 
     def carry_out(self, worker):
-        """Calls `worker(order, share)` on threads of their own; the first one's failure ends the program."""
+        """Calls `worker(order, share)` on threads. The first failure ends the program."""
         failures = []
 
         def work(share):

@@ -1,7 +1,7 @@
-"""Parses a form with one file by defnull's `multipart`, chunk by chunk, and prints the megabytes per second of
-processor time.
+"""Parses a form with one file with defnull's `multipart`, chunk by chunk, and prints the megabytes per second of
+CPU time.
 
-parse.py FILE BOUNDARY CHUNK TOTAL: the file is the content, over and over, until there are so many bytes of it.
+parse.py FILE BOUNDARY CHUNK TOTAL: the content is the file, repeated up to TOTAL bytes.
 """
 
 import sys
@@ -40,10 +40,10 @@ started = time.process_time()
 try:
     count, fed = parse()
 except MultipartError:
-    # It takes a boundary with anything behind it for a broken form.
+    # The parser rejects a boundary that is followed by other bytes.
     print("nan")
     sys.exit()
 elapsed = time.process_time() - started
 if count != fed:
-    sys.exit(f"{count} bytes came out of {fed}")
+    sys.exit(f"{count} bytes were parsed of {fed}")
 print(round(fed / elapsed / 1e6, 1))

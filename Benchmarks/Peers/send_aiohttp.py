@@ -1,4 +1,4 @@
-"""The forms by aiohttp: send_aiohttp.py URL FILE COUNT AT_ONCE [AUTHORITY]."""
+"""Sends the forms with aiohttp: send_aiohttp.py URL FILE COUNT AT_ONCE [AUTHORITY]."""
 
 import asyncio
 import ssl

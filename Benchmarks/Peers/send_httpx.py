@@ -1,4 +1,4 @@
-"""The forms by httpx: send_httpx.py URL FILE COUNT AT_ONCE [AUTHORITY]."""
+"""Sends the forms with httpx: send_httpx.py URL FILE COUNT AT_ONCE [AUTHORITY]."""
 
 import ssl
 import time

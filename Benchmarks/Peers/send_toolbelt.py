@@ -1,4 +1,4 @@
-"""The forms by requests, with the streaming encoder of requests-toolbelt: send_toolbelt.py URL FILE COUNT AT_ONCE [AUTHORITY]."""
+"""Sends the forms with requests and the streaming encoder of requests-toolbelt: send_toolbelt.py URL FILE COUNT AT_ONCE [AUTHORITY]."""
 
 import time
 

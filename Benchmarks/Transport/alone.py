@@ -1,4 +1,4 @@
-"""What has no peer: forms of many parts, and pictures that are made while others are sent."""
+"""Measurements without a peer: forms of many parts, and images compressed while others are sent."""
 
 import os
 
@@ -9,7 +9,7 @@ RATE = 500 << 10
 
 
 def forms(rounds, scale, say):
-    """CPU seconds to build and read 200,000 parts: as forms of 1,000 and of 10,000 of them."""
+    """Returns the CPU seconds to build and read 200,000 parts, in forms of 1,000 and of 10,000 parts."""
     total = max(20_000, round(200_000 * scale))
     results = {"total": total, "1,000": [], "10,000": []}
     say("forms of many parts")
@@ -20,7 +20,7 @@ def forms(rounds, scale, say):
 
 
 def pictures(rounds, scale, folder, say):
-    """Seconds to bring so many pictures of 12 megapixels under 100 KiB and send them to 500 KiB a second."""
+    """Returns the seconds to compress images of 12 megapixels below 100 KiB and send them at 500 KiB/s."""
     count = max(4, round(100 * scale))
     drawn = os.path.join(folder, "pictures")
     os.makedirs(drawn, exist_ok=True)
@@ -32,6 +32,6 @@ def pictures(rounds, scale, folder, say):
             for way in ("batch", "in-turn"):
                 done = run([product("WaybillErrand"), "send-photos", sink.url, drawn, count, way])
                 if done.output.strip() != str(count):
-                    raise Failure("%s answers came, of %d" % (done.output.strip(), count))
+                    raise Failure("%s of %d responses arrived" % (done.output.strip(), count))
                 results[way].append(done.wall)
     return results

@@ -1,7 +1,7 @@
-"""make bench: waybill beside every peer that is installed, in one interleaved run, written into Docs/Benchmarks.md.
+"""make bench: compares waybill with all installed peers in one interleaved run, in Docs/Benchmarks.md.
 
-Ratios of one run can be compared between machines; seconds can't. A run with other sizes, or of a part, is printed and
-not written.
+Ratios of one run are comparable between machines, seconds are not. A run with other sizes or of selected parts is printed
+only.
 """
 
 import argparse
@@ -34,10 +34,10 @@ def say(text):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--scale", type=float, default=1.0, help="other sizes: 0.05 is a trial of two minutes")
-    parser.add_argument("--python", default="", help="a python3 that has what requirements.txt names")
-    parser.add_argument("--no-tls", action="store_true", help="nothing over TLS but the truth of acknowledgements")
-    parser.add_argument("--render", metavar="FILE", help="measures nothing: the page from figures that were stored")
+    parser.add_argument("--scale", type=float, default=1.0, help="scales the sizes: 0.05 is a trial of two minutes")
+    parser.add_argument("--python", default="", help="a python3 with the packages of requirements.txt")
+    parser.add_argument("--no-tls", action="store_true", help="uses TLS only for the check of acknowledgements")
+    parser.add_argument("--render", metavar="FILE", help="renders the page from stored figures without measuring")
     parser.add_argument("parts", nargs="*", metavar="PART", help="any of: " + ", ".join(PARTS))
     options = parser.parse_args()
     unknown = set(options.parts) - set(PARTS)

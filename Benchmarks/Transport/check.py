@@ -1,9 +1,9 @@
-"""make bench-check: what fixed work costs in instructions, held to what was recorded with this toolchain and libcurl.
+"""make bench-check: compares the instructions of fixed work with those recorded for this toolchain and libcurl.
 
-Instructions hardly know of noise, so 5 % more are found where seconds would not show them. Each figure is the difference
-between much work and little: what a program costs to start is not in it. The counter is the processor's own; where a machine
-does not have it or does not give it, nothing is compared and the reason is printed. BENCH_COUNTER=callgrind counts by valgrind
-instead, everywhere and slowly; its figures are recorded apart, for they are others.
+Instruction counts have little noise, so an increase of 5 % is detected. Each figure is the difference between a large and a small
+workload, which excludes the start of the program. The counter is that of the processor; if it is unavailable, nothing is compared
+and the reason is printed. BENCH_COUNTER=callgrind counts with valgrind instead, on any machine but slowly; its figures differ and
+are recorded separately.
 """
 
 import argparse
@@ -27,7 +27,7 @@ FOLDER = os.path.join(ROOT, "Benchmarks", "recorded")
 
 
 def work(url, folder):
-    """Name, words of little work and words of much."""
+    """A name, and the arguments of the small and of the large workload."""
     noise = os.path.join(folder, "noise")
     with open(noise, "wb") as file:
         file.write(random.Random(42).randbytes(1 << 20))
@@ -45,21 +45,21 @@ def work(url, folder):
 
 
 class Processor:
-    """Counts by perf_event_open(2), in the launcher; the middle of five runs."""
+    """Counts with perf_event_open(2) in the launcher; returns the median of five runs."""
 
     name = "processor"
 
     def __init__(self, folder):
         self.program = product("WaybillErrand")
         if run(["true"]).instructions is None:
-            raise Failure("the processor's counters can't be had on this machine (perf_event_open(2))")
+            raise Failure("the counters of the processor are unavailable on this machine (perf_event_open(2))")
 
     def count(self, words):
         return median([run([self.program] + words).instructions for _ in range(5)])
 
 
 class Callgrind:
-    """Counts by valgrind, on a copy without debug information: Debian's can't read the newer one and stops at it."""
+    """Counts with valgrind, on a stripped copy: Debian's valgrind cannot read the debug information."""
 
     name = "callgrind"
 
@@ -85,11 +85,11 @@ def counted(counter, folder):
 
 
 def compare(recorded, found):
-    """How many are off by more than is allowed, either way: what got cheaper is recorded anew, or the gain could be lost."""
+    """Returns the number of figures off by more than allowed. Improvements count, too, so that they get recorded."""
     off = 0
     for name, count in found.items():
         if name not in recorded:
-            print("%-55s %14s   nothing was recorded" % (name, "{:,}".format(count)))
+            print("%-55s %14s   not recorded" % (name, "{:,}".format(count)))
             off += 1
             continue
         change = count / recorded[name] - 1
@@ -101,7 +101,7 @@ def compare(recorded, found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--record", action="store_true", help="writes the figures down instead of comparing them")
+    parser.add_argument("--record", action="store_true", help="records the figures instead of comparing them")
     options = parser.parse_args()
     name = "swift-%s-libcurl-%s-%s.json" % (machine.swift(), machine.libcurl(), platform.machine())
     path = os.path.join(FOLDER, name)
@@ -116,10 +116,10 @@ def main():
         except Failure as failure:
             print("bench-check: nothing was compared: %s." % failure)
             if wanted is Processor:
-                print("bench-check: BENCH_COUNTER=callgrind counts by valgrind instead.")
+                print("bench-check: Set BENCH_COUNTER=callgrind to count with valgrind.")
             return 0
         if not options.record and counter.name not in stored:
-            print("bench-check: nothing was compared: %s has no figures by %s. `make bench-record` makes them."
+            print("bench-check: nothing was compared: %s has no figures by %s. Run make bench-record."
                   % (os.path.relpath(path, ROOT), counter.name))
             return 0
         found = counted(counter, folder)

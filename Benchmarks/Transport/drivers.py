@@ -1,6 +1,6 @@
-"""The programs that send the same forms: ours, and whichever peers are installed.
+"""The programs that send the same forms: waybill and the installed peers.
 
-Each takes the words that Order.swift tells of and prints the same line; curl is the exception and is read apart.
+Each takes the arguments in Order.swift and prints the same line, except curl, whose output is parsed separately.
 """
 
 import os
@@ -15,14 +15,14 @@ FIELDS = [("TOKEN", "0123456789abcdef0123456789abcdef"), ("BUSINESSNO", "2026010
 
 
 class Sent:
-    """What a driver says of itself: answers, the sum of their byte counts, milliseconds of one form, seconds of sending."""
+    """The result of a driver: responses, the sum of their byte counts, milliseconds per form, seconds of sending."""
 
     def __init__(self, answers, byte_count, p50, p99, seconds):
         self.answers, self.bytes, self.p50, self.p99, self.seconds = answers, byte_count, p50, p99, seconds
 
 
 class Driver:
-    """`command` are its first words; `shares` what part of the medium and of the small forms it is given, if it is slow."""
+    """`command` is its prefix; `shares` are the fractions of medium and small forms that a slow driver sends."""
 
     def __init__(self, name, command, version, is_secure=True, shares=(1, 1)):
         self.name, self.version, self.is_secure, self.shares = name, version, is_secure, shares
@@ -44,7 +44,7 @@ class Driver:
 
 
 class Curl(Driver):
-    """The command. Many forms are many transfers of one run, from a configuration file."""
+    """The curl command. Many forms are transfers of one run, from a configuration file."""
 
     WRITTEN = "%{http_code} %{size_upload} %{time_total}\\n"
 
@@ -96,7 +96,7 @@ def python_drivers(python):
 
 
 def go_program(source, folder):
-    """A program of Peers, built; None where there is no Go."""
+    """Returns a built program of Peers, or None without Go."""
     if not shutil.which("go"):
         return None
     program = os.path.join(folder, os.path.splitext(source)[0] + "-go")
@@ -121,7 +121,7 @@ def go_drivers(folder):
 
 
 def all_drivers(python, folder):
-    """The drivers that are here, and the names of those that are not."""
+    """Returns the installed drivers, and the names of missing ones."""
     errand = product("WaybillErrand")
     session = "URLSession of Swift " + machine.swift()
     found = [
@@ -137,7 +137,7 @@ def all_drivers(python, folder):
         Driver("libcurl mime in C", [c_program("send_mime", folder, "-lcurl")], "the same libcurl"),
         Driver("sendfile in C", [c_program("send_sendfile", folder, "-lpthread")], "Linux", is_secure=False),
         Driver("AsyncHTTPClient", [product("PeerAHC")], "AsyncHTTPClient " + machine.package_version("async-http-client")),
-        # On Linux it trusts the system's authorities and can't be given another.
+        # On Linux it trusts only the authorities of the system.
         Driver("URLSession, file", [product("PeerURLSession"), "file"], session, is_secure=False, shares=(0.1, 0.1)),
         Driver("URLSession, stream", [product("PeerURLSession"), "stream"], session, is_secure=False, shares=(0.5, 0.1)),
     ]

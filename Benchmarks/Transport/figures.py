@@ -1,4 +1,4 @@
-"""What was measured, as the page and the targets ask for it."""
+"""The measured figures, for the page and the targets."""
 
 import statistics
 
@@ -10,7 +10,7 @@ def median(values):
 
 
 class Spread:
-    """The middle of some figures, and the least and the most of them."""
+    """The median, minimum and maximum of figures."""
 
     def __init__(self, values):
         self.values = list(values)
@@ -21,7 +21,7 @@ class Spread:
 
 
 class Figures:
-    """All figures of one run of the benchmark, as they lie in its file."""
+    """All figures of one run of the benchmark, as stored in its file."""
 
     def __init__(self, stored):
         self.stored = stored
@@ -31,14 +31,14 @@ class Figures:
         return (self.sending.get(sending.key(kind, at_once, is_secure)) or {}).get(driver) or []
 
     def of(self, runs, what):
-        """A figure of each run: what has a count is for one form."""
+        """Returns a figure of each run; counts are per form."""
         if not runs or runs[0].get(what) is None:
             return None
         share = {"cpu": True, "instructions": True}.get(what, False)
         return Spread(run[what] / (run["count"] if share else 1) for run in runs)
 
     def ratio(self, what, mine, theirs):
-        """The medians' ratio, and the spread of the ratios of runs that came one after the other."""
+        """Returns the ratio of medians, and the spread of the ratios of consecutive runs."""
         if not mine or not theirs:
             return None
         ours, others = self.of(mine, what), self.of(theirs, what)

@@ -1,4 +1,4 @@
-"""Where and with what it was measured."""
+"""The machine and the versions of a measurement."""
 
 import ctypes
 import json
@@ -18,7 +18,7 @@ def processor():
 
 
 def network():
-    """How the loopback device is paced: BenchNetwork says what it could do."""
+    """Returns the congestion control of the loopback device, according to BenchNetwork."""
     way = os.environ.get("BENCH_NETWORK", "")
     with open("/proc/sys/net/ipv4/tcp_congestion_control") as file:
         control = file.read().strip()
@@ -32,7 +32,7 @@ def machine():
 
 
 def libcurl():
-    """The version that programs load, by libcurl's own word."""
+    """Returns the version of the libcurl that programs load."""
     library = ctypes.CDLL("libcurl.so.4")
     library.curl_version.restype = ctypes.c_char_p
     return re.search(r"libcurl/([\d.]+)", library.curl_version().decode())[1]
@@ -43,7 +43,7 @@ def swift():
 
 
 def package_version(identity):
-    """What the benchmarks' own package resolved to."""
+    """Returns the resolved versions of the benchmark package."""
     with open(os.path.join(ROOT, "Benchmarks", "Package.resolved")) as file:
         pins = json.load(file)["pins"]
     return next((pin["state"].get("version", "?") for pin in pins if pin["identity"] == identity), "?")

@@ -1,4 +1,4 @@
-"""The most memory that we hold: whatever the size of a body, for many at once, and for a batch however long."""
+"""Peak memory of waybill: for bodies of any size, for concurrent forms, and for long batches."""
 
 from measure import Failure, product, run
 from sending import make_file
@@ -12,7 +12,7 @@ SOURCES = {
 
 
 def peak(words, least, most):
-    """Megabytes of a run whose answer must be a number between two."""
+    """Returns the megabytes of a run, which must print a number between two bounds."""
     done = run([product("WaybillErrand")] + words)
     digits = "".join(letter for letter in done.output if letter.isdigit())
     if not digits or not least <= int(digits) <= most:
@@ -21,7 +21,7 @@ def peak(words, least, most):
 
 
 def measure(sink, rounds, scale, folder, say):
-    """Pairs of few and many, each with a list of megabytes a round: by title, with what they may differ by."""
+    """Returns pairs of a small and a large workload by title, each with the megabytes per round and the allowed difference."""
     much, many = max(64, round(2048 * scale)) << 20, max(2000, round(100_000 * scale))
     tiny, large, medium = (make_file(folder, size) for size in (1024, much, 16 << 20))
     rows = {}

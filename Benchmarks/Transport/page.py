@@ -1,4 +1,4 @@
-"""What the benchmark of uploads writes into Docs/Benchmarks.md: tables, and plots beside it."""
+"""The section of the upload benchmark in Docs/Benchmarks.md: tables and plots."""
 
 import os
 import re
@@ -12,14 +12,14 @@ BEGIN, END = "<!-- begin: make bench -->", "<!-- end: make bench -->"
 
 
 def table(rows, words=1):
-    """The first columns hold words, the others figures."""
+    """Returns a table whose first columns are text and the others figures."""
     head, *body = rows
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * words + " ---: |" * (len(head) - words)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in body])
 
 
 def slashes(cells):
-    """The cells with slashes between, or one of them where all are the same."""
+    """Returns the cells joined with slashes, or one cell if all are equal."""
     cells = list(cells)
     return cells[0] if len(set(cells)) == 1 else "/".join(cells)
 
@@ -41,7 +41,7 @@ class Page:
         return table(rows, words=3)
 
     def large(self, workloads):
-        """A table with a row a program, without TLS and with TLS side by side."""
+        """Returns a table with a row per program and columns without and with TLS."""
         columns = ["wall, s", "CPU, s", "peak memory, MB"] + (["instructions"] if self.counts else [])
         rows = [[""] + [("TLS: " if each["is_secure"] else "") + column for each in workloads for column in columns]]
         for name in self.names(workloads):
@@ -59,7 +59,7 @@ class Page:
         return cells + ([million(self.figures.of(runs, "instructions"))] if self.counts else [])
 
     def many(self, workloads):
-        """A table with a row a program. A cell has the figures for each number of concurrent forms, separated by slashes."""
+        """Returns a table with a row per program. A cell has the figures for each number of concurrent forms, separated by slashes."""
         rows = [["", "sent"] + ["a second, %d at once" % each["at_once"] for each in workloads]
                 + ["CPU a form, ms", "peak memory, MB", "p99, ms"] + (["instructions a form"] if self.counts else [])]
         for name in self.names(workloads):
@@ -75,7 +75,7 @@ class Page:
         return table(rows)
 
     def rates(self):
-        """One table of all forms that are sent concurrently: rates and CPU times. The details are printed only."""
+        """Returns one table of all concurrent forms: rates and CPU times. The details are printed only."""
         groups = {}
         for workload in self.stored["workloads"]:
             if workload["kind"] in ("medium", "small"):
@@ -105,7 +105,7 @@ class Page:
         return self.figures.of(runs, what).middle
 
     def names(self, workloads):
-        """The programs with a figure in one of the workloads, in the order of the first workload."""
+        """Returns the programs with a figure in one of the workloads, in the order of the first workload."""
         found = {}
         for workload in workloads:
             for name, runs in self.figures.sending[workload["key"]].items():
@@ -118,7 +118,7 @@ class Page:
         return self.stored["has_instructions"]
 
     def workloads(self):
-        """A table for the large form, and for each size of the many forms one without and one with TLS. The repeated
+        """Returns a table for the large form, and tables without and with TLS for each size of concurrent forms. The repeated
         measurement of close programs appears only in the targets."""
         groups = {}
         for workload in self.stored["workloads"]:
@@ -164,7 +164,7 @@ class Page:
         return parts
 
     def plots(self):
-        """Files of Images by their names: title and text."""
+        """Returns title and text of the files in Images, by name."""
         found = {}
         rows = []
         for name, runs in (self.figures.sending.get("large-1") or {}).items():
@@ -198,12 +198,12 @@ class Page:
 
     @property
     def text(self):
-        """The complete report, which is printed."""
+        """Returns the complete report for standard output."""
         return self.joined(self.workloads())
 
     @property
     def page(self):
-        """The text that is written into the page: the tables of concurrent forms as one."""
+        """Returns the text for the page, with one table of concurrent forms."""
         large = [each for each in self.stored["workloads"] if each["kind"] == "large"]
         first = ["#### %s" % large[0]["title"], self.large(large)] if large else []
         return self.joined(first + ["#### Concurrent forms", self.rates()])

@@ -1,7 +1,7 @@
-"""How fast forms are parsed, by processor time, beside defnull's `multipart` for Python and Go's `mime/multipart`.
+"""Parser speed by CPU time, compared with defnull's `multipart` for Python and Go's `mime/multipart`.
 
-Every figure is of a process of its own, started in turn. Each parses a form with one file whose content comes from memory in
-chunks and is counted and thrown away.
+Each figure is of a separate process, started in turn. It parses a form with one file, whose content is fed from memory in chunks,
+counted and discarded.
 """
 
 import math
@@ -12,7 +12,7 @@ import re
 from drivers import go_program, go_version
 from measure import PEERS, Failure, output_of, product, run
 
-# As long as those of browsers.
+# As long as the boundaries of browsers.
 BOUNDARY = "----WebKitFormBoundary7MA4YWxkTrZu0gW1"
 BLOCK = 1 << 20
 
@@ -23,7 +23,7 @@ def filled(text):
 
 
 def contents():
-    """Name, chunk, content. The names' beginnings say which target holds: see targets.py."""
+    """Returns name, chunk size and content. The prefix of the name selects the target: see targets.py."""
     noise = random.Random(42).randbytes(BLOCK)
     delimiter = "\r\n--" + BOUNDARY
     return [
@@ -42,7 +42,7 @@ def contents():
 
 
 def parsers(python, folder):
-    """First words of each parser by its name, their versions, and who is not here."""
+    """Returns the command prefix of each parser by name, the versions, and the missing parsers."""
     found, versions, absent = {"waybill": [product("WaybillErrand"), "parse-form"]}, [], []
     version = output_of(python, "-c", "import multipart; print(multipart.__version__)") if python else ""
     if re.fullmatch(r"[\d.]+", version):
@@ -68,7 +68,7 @@ def figure(words):
 
 
 def measure(found, rounds, scale, folder, say):
-    """Megabytes per second of processor time: rounds by content and parser. Not a number where it refuses the content."""
+    """Returns megabytes per second of CPU time for each round, by content and parser; NaN if it rejects the content."""
     results = {}
     for name, chunk, block in contents():
         path = os.path.join(folder, "content")
@@ -78,7 +78,7 @@ def measure(found, rounds, scale, folder, say):
         say("parser, %s" % name)
         for _ in range(rounds):
             for parser, words in found.items():
-                # At one byte a chunk the others would take minutes.
+                # With chunks of one byte the others would take minutes.
                 share = total if chunk > 1 or parser == "waybill" else max(1 << 20, total // 16)
                 speed = figure(words + [path, BOUNDARY, chunk, share])
                 results.setdefault(name, {}).setdefault(parser, []).append(None if math.isnan(speed) else speed)

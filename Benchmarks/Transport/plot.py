@@ -1,4 +1,4 @@
-"""Bars and lines as SVG that reads on light and on dark pages."""
+"""Bar and line plots as SVG, for light and dark pages."""
 
 import html
 
@@ -26,7 +26,7 @@ def document(title, height, parts):
 
 
 def step(top):
-    """A round number of which a handful fit below `top`."""
+    """Returns a round step for a few grid lines below `top`."""
     size = 1.0
     while size * 10 < top:
         size *= 10
@@ -50,11 +50,11 @@ def grid(top, x, bottom, form):
 
 
 def bars(title, series, rows, form="%.2f"):
-    """`rows`: name, whether it is ours, a Spread or None for each of the `series`. A thin line says from least to most."""
+    """`rows`: name, whether it is ours, a Spread or None for each of the `series`. A thin line shows minimum and maximum."""
     top = max(spread.most for _, _, spreads in rows for spread in spreads if spread) * 1.02
     ours = [spread.middle for _, is_ours, spreads in rows if is_ours for spread in spreads if spread]
     if ours:
-        # One that is far off must not press all others into a corner: its bar ends at the edge, its figure stands beside.
+        # An outlier must not compress the scale: its bar ends at the edge, with its figure beside it.
         top = min(top, 10 * max(ours))
     height = len(series) * BAR + 10
     bottom = TOP + len(rows) * height

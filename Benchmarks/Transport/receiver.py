@@ -1,4 +1,4 @@
-"""Who the forms are sent to: the sink in a process of its own, and an authority that vouches for it."""
+"""The server for the forms: the sink in its own process, and its certificate authority."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from measure import product
 
 
 class Sink:
-    """Serves from its making to its end, a `with` statement."""
+    """A running sink. Use it in a `with` statement."""
 
     def __init__(self, authority=None, rate=None, log=None):
         words = [product("BenchSink")]
@@ -17,7 +17,7 @@ class Sink:
         self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         port = self._process.stdout.readline().strip()
         if not port.isdigit():
-            raise SystemExit("bench: the sink does not start")
+            raise SystemExit("bench: the sink did not start.")
         self.url = "%s://127.0.0.1:%s/" % ("https" if authority else "http", port)
 
     def __enter__(self):
@@ -30,7 +30,7 @@ class Sink:
 
 
 class Authority:
-    """An authority of this run's own and a certificate for 127.0.0.1, by the `openssl` command (elliptic curve P-256)."""
+    """A temporary authority and a certificate for 127.0.0.1, created with the `openssl` command (elliptic curve P-256)."""
 
     def __init__(self, folder):
         self.path, self.certificate, self.key = (os.path.join(folder, name) for name in ("ca.pem", "leaf.pem", "leaf.key"))
@@ -45,4 +45,4 @@ class Authority:
         """
         done = subprocess.run(["sh", "-ec", script, "sh", folder], stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
-            raise SystemExit("bench: openssl makes no certificate: " + done.stderr.strip()[-300:])
+            raise SystemExit("bench: openssl could not create a certificate: " + done.stderr.strip()[-300:])

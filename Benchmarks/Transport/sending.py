@@ -1,4 +1,4 @@
-"""The forms that all drivers send, in turn (A B A B …), so that a noisy minute hits all of them alike."""
+"""The forms that all drivers send in turn (A B A B …), so that load of the machine affects all of them."""
 
 import os
 
@@ -9,7 +9,7 @@ CLOSE = ("waybill", "waybill, watched", "sendfile in C", "AsyncHTTPClient")
 
 
 class Workload:
-    """So many forms with a file of that size, so many at once; by all drivers, or by those that are close to each other."""
+    """A number of forms with a file of one size, some of them concurrent; by all drivers, or by those with close results."""
 
     def __init__(self, size, count, at_once, is_secure, rounds, is_close=False):
         self.size, self.count, self.at_once, self.is_secure, self.rounds = size, count, at_once, is_secure, rounds
@@ -31,7 +31,7 @@ class Workload:
         return what + (", by those that are close" if self.is_close else "") + (", TLS" if self.is_secure else "")
 
     def count_of(self, driver):
-        """Slow drivers are given fewer forms, but enough for all places."""
+        """Returns the number of forms of a driver. Slow ones send fewer, but at least one per concurrent slot."""
         share = {"large": 1, "close": 1, "medium": driver.shares[0], "small": driver.shares[1]}[self.kind]
         return self.count if share == 1 else max(min(self.count, 2 * self.at_once), round(self.count * share))
 
@@ -45,13 +45,13 @@ def in_words(size):
 
 
 def workloads(rounds, scale):
-    """All of them; over TLS, where the ciphers decide, many forms are sent in fewer rounds."""
+    """Returns all workloads. Over TLS, where the ciphers dominate, concurrent forms have fewer rounds."""
     large = max(16, round((LARGE >> 20) * scale)) << 20
     found = []
     for is_secure, turns in ((False, rounds), (True, (rounds + 1) // 2)):
         found.append(Workload(large, 1, 1, is_secure, rounds))
         if not is_secure:
-            # What is asked of these is less than the rounds differ by, so there are more of them.
+            # More rounds, because the targets are smaller than the variation between rounds.
             found.append(Workload(large, 1, 1, is_secure, 5 * rounds, is_close=True))
         found += [Workload(MEDIUM, max(2, round(100 * scale)), n, is_secure, turns) for n in (1, 8, 32)]
         found += [Workload(SMALL, max(200, round(10_000 * scale)), n, is_secure, turns) for n in (1, 8, 64)]
@@ -59,7 +59,7 @@ def workloads(rounds, scale):
 
 
 def make_file(folder, size):
-    """A file of zeros that takes no room on the disk; read once, so that its pages are in memory."""
+    """Creates a sparse file of zeros and reads it once, so that its pages are cached."""
     path = os.path.join(folder, "zeros-%d" % size)
     if not os.path.exists(path):
         with open(path, "wb") as file:
@@ -71,7 +71,7 @@ def make_file(folder, size):
 
 
 def once(driver, workload, sink, authority, folder):
-    """One run of one driver, as figures."""
+    """Returns the figures of one run of a driver."""
     count = workload.count_of(driver)
     path = make_file(folder, workload.size)
     words = driver.words(sink.url, path, count, min(workload.at_once, count), authority.path, folder)
@@ -79,7 +79,7 @@ def once(driver, workload, sink, authority, folder):
     sent = driver.read(done)
     least = count * workload.size
     if sent.answers != count or not least < sent.bytes < least + 4096 * count:
-        raise Failure("%d of %d forms arrived, with %d bytes" % (sent.answers, count, sent.bytes))
+        raise Failure("%d of %d forms were received, with %d bytes" % (sent.answers, count, sent.bytes))
     return {
         "count": count, "wall": done.wall, "cpu": done.cpu, "memory": done.memory, "instructions": done.instructions,
         "p50": sent.p50, "p99": sent.p99, "rate": count / sent.seconds,
@@ -87,7 +87,7 @@ def once(driver, workload, sink, authority, folder):
 
 
 def measure(drivers, chosen, sinks, authority, folder, say):
-    """For each workload, for each driver, the figures of its rounds."""
+    """Returns the figures of all rounds, by workload and driver."""
     results = {}
     for workload in chosen:
         figures = results[workload.key] = {}

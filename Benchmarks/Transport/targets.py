@@ -1,4 +1,4 @@
-"""The targets P1 to P11: what was asked, what was reached, and whether that is enough."""
+"""The targets P1 to P11: the bound, the measured value, and whether it is met."""
 
 from figures import Spread, median
 from sending import in_words
@@ -10,7 +10,7 @@ AHC, GO, PIPE, STREAM = "AsyncHTTPClient", "Go, length said", "Go, io.Pipe", "UR
 class Row:
     def __init__(self, number, work, against, asked, reached, is_met):
         self.number, self.work, self.against, self.asked, self.reached = number, work, against, asked, reached
-        # None: nothing to compare with.
+        # None: there is no peer.
         self.is_met = is_met
 
     @property
@@ -32,7 +32,7 @@ def large(figures):
         return figures.runs("large", driver, is_secure=is_secure)
 
     def close(number, what, mine, against, bound):
-        """By the rounds of those that are close: there are more of them."""
+        """Compares drivers with close results in their additional rounds."""
         name = {"cpu": "CPU", "wall": "wall"}[what]
         work = "form of %s%s, %s" % (size, ", watched" if mine == WATCHED else "", name)
         return at_most(figures, number, work, against, bound, what, figures.runs("close", mine), figures.runs("close", against))

@@ -1,7 +1,7 @@
-"""How far what we call acknowledged leads what a slow receiver has read, at every snapshot.
+"""The lead of acknowledged bytes over the bytes that a slow server has read, at every snapshot.
 
-Both sides write down the time by the same clock. The receiver takes 500 KiB a second, with a receive buffer of 64 KiB:
-what lies in that buffer is acknowledged by its kernel and not yet read by its program, and that is all that may lie between.
+Both sides record times of the same clock. The server reads 500 KiB/s with a receive buffer of 64 KiB. Bytes in that buffer are
+acknowledged by its kernel and unread by its program; the lead must not exceed them.
 """
 
 import bisect
@@ -15,7 +15,7 @@ RATE = 500 << 10
 
 
 def leads(samples, log):
-    """For each snapshot (nanoseconds, bytes), how far it led what was read by then."""
+    """Returns the lead of each snapshot (nanoseconds, bytes) over the bytes read at its time."""
     times = [time for time, _ in log]
     found = []
     for time, acknowledged in samples:
@@ -36,7 +36,7 @@ def once(size, authority, is_secure, folder):
     with open(log_path) as file:
         log = pairs(file.read())
     if not samples or not log or log[-1][1] < size or samples[-1][1] != log[-1][1]:
-        raise Failure("the receiver read %s and we acknowledged %s of %d" % (log[-1:], samples[-1:], size))
+        raise Failure("the server read %s, and waybill acknowledged %s of %d" % (log[-1:], samples[-1:], size))
     return {"lead": max(leads(samples, log)), "samples": samples, "log": log}
 
 

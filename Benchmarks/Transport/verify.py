@@ -1,4 +1,4 @@
-"""Whether each driver sends the right form, once, before anything is measured: a slow and exact receiver looks at every byte."""
+"""Verifies before the measurements that each driver sends the right form, with a server that checks every byte."""
 
 import hashlib
 import http.server
@@ -35,7 +35,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             size = int(self.rfile.readline().split(b";")[0], 16)
             body += self.rfile.read(size)
             if self.rfile.readline() != b"\r\n":
-                raise ValueError("a chunk has no end")
+                raise ValueError("a chunk is not terminated")
             if size == 0:
                 return body
 
@@ -44,19 +44,19 @@ class Quiet(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        # A client that leaves a kept connection is no error; a form that is missing shows in what came.
+        # A client may close an idle connection. Missing forms are detected by their count.
         pass
 
 
 def parts_of(content_type, body):
-    """Name and content of each part, taken apart by hand."""
+    """Returns name and content of each part, parsed without a library."""
     found = re.search(r'boundary="?([^";]+)', content_type)
     if not content_type.startswith("multipart/form-data") or not found:
         raise Failure("the content type is %r" % content_type)
     delimiter = b"\r\n--" + found[1].encode()
     first, *pieces = (b"\r\n" + body).split(delimiter)
     if first or not pieces or pieces.pop().rstrip(b"\r\n") != b"--":
-        raise Failure("the form does not begin or end as it should")
+        raise Failure("the form has a wrong beginning or end")
     parts = {}
     for piece in pieces:
         head, _, content = piece.partition(b"\r\n\r\n")
@@ -71,11 +71,11 @@ def check_form(form, digest):
         if parts.get(name) != value.encode():
             raise Failure("the field %s is %r" % (name, parts.get(name)))
     if hashlib.sha256(parts.get("FILE", b"")).hexdigest() != digest:
-        raise Failure("the file arrived with %d bytes that are not its own" % len(parts.get("FILE", b"")))
+        raise Failure("the file has %d wrong bytes" % len(parts.get("FILE", b"")))
 
 
 def check(driver, server, authority, folder, sizes=(100_000, 3_000_001)):
-    """Sends two forms of each size, two at once, and looks at what came."""
+    """Sends two concurrent forms of each size and checks the received ones."""
     scheme = "https" if isinstance(server.socket, ssl.SSLSocket) else "http"
     for size in sizes:
         path = os.path.join(folder, "checked-%d" % size)
@@ -87,7 +87,7 @@ def check(driver, server, authority, folder, sizes=(100_000, 3_000_001)):
         done = run(driver.words(url, path, 2, 2, authority, folder))
         sent = driver.read(done)
         if len(server.forms) != 2 or sent.answers != 2:
-            raise Failure("%d forms came and %d answers, of 2" % (len(server.forms), sent.answers))
+            raise Failure("%d forms and %d responses of 2 were received" % (len(server.forms), sent.answers))
         for form in server.forms:
             check_form(form, hashlib.sha256(content).hexdigest())
         if sent.bytes != sum(len(body) for _, body in server.forms):
@@ -95,7 +95,7 @@ def check(driver, server, authority, folder, sizes=(100_000, 3_000_001)):
 
 
 def check_all(drivers, authority, folder, say):
-    """Ends the program when a driver sends anything else than the form: its figures would be those of other work."""
+    """Exits if a driver sends a different form, because its figures would not be comparable."""
     for is_secure in (False, True):
         server = Quiet(("127.0.0.1", 0), Receiver)
         if is_secure:
