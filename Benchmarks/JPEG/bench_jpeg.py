@@ -37,29 +37,29 @@ def arguments():
 def corpus_of(options):
     """Returns the images and their title in the page."""
     if options.corpus:
-        folder = os.path.abspath(options.corpus)
+        directory = os.path.abspath(options.corpus)
         name = "photos, scans and drawn cards (`BENCH_JPEG_CORPUS`)"
     else:
-        folder = os.path.join(options.cache, "jpeg-scenes-1")
-        os.makedirs(folder, exist_ok=True)
-        say("drawing pictures, unless they are there")
-        tools.draw(folder)
+        directory = os.path.join(options.cache, "jpeg-scenes-1")
+        os.makedirs(directory, exist_ok=True)
+        say("drawing missing images")
+        tools.draw(directory)
         name = "drawn by the benchmark"
-    pictures = sorted(glob.glob(os.path.join(folder, "*.jpg")) + glob.glob(os.path.join(folder, "*.jpeg")))
-    if not pictures:
-        raise SystemExit("bench-jpeg: %s contains no JPEG file. Name another directory with --corpus." % folder)
-    return folder, pictures, name
+    images = sorted(glob.glob(os.path.join(directory, "*.jpg")) + glob.glob(os.path.join(directory, "*.jpeg")))
+    if not images:
+        raise SystemExit("bench-jpeg: %s contains no JPEG file. Name another directory with --corpus." % directory)
+    return directory, images, name
 
 
-def stored_peers(folder, pictures):
+def stored_peers(directory, images):
     """Returns stored results of other programs: NAME@PEER.jpg in a directory `peers` in the corpus or beside it."""
     found = {}
-    for place in (os.path.join(folder, "peers"), os.path.join(os.path.dirname(folder), "peers")):
-        for picture in pictures:
-            stem = os.path.splitext(os.path.basename(picture))[0]
+    for place in (os.path.join(directory, "peers"), os.path.join(os.path.dirname(directory), "peers")):
+        for image in images:
+            stem = os.path.splitext(os.path.basename(image))[0]
             for path in glob.glob(os.path.join(glob.escape(place), glob.escape(stem) + "@*.jpg")):
-                found.setdefault(os.path.basename(path)[len(stem) + 1 : -4], {})[picture] = path
-    return {peer: paths for peer, paths in found.items() if len(paths) == len(pictures)}
+                found.setdefault(os.path.basename(path)[len(stem) + 1 : -4], {})[image] = path
+    return {peer: paths for peer, paths in found.items() if len(paths) == len(images)}
 
 
 def machine():
@@ -76,7 +76,7 @@ def machine():
 def main():
     options = arguments()
     os.makedirs(options.cache, exist_ok=True)
-    folder, pictures, corpus_name = corpus_of(options)
+    directory, images, corpus_name = corpus_of(options)
     ours = tools.ours()
     peers, absent = tools.peers()
     for name in absent:
@@ -84,7 +84,7 @@ def main():
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as work:
         libraries = {
-            tool.name: tools.libjpeg_of(tool.command(pictures[0], os.path.join(work, "probe.jpg"), LIMIT))
+            tool.name: tools.libjpeg_of(tool.command(images[0], os.path.join(work, "probe.jpg"), LIMIT))
             for tool in ours + peers
         }
         for name, found in libraries.items():
@@ -93,23 +93,23 @@ def main():
                     raise SystemExit("bench-jpeg: %s loads a %s that is not that of the system." % (name, library))
             if not found:
                 raise SystemExit("bench-jpeg: the libjpeg that %s loads cannot be determined." % name)
-        results = measure.interleaved(ours + peers, pictures, LIMIT, options.rounds, work, say)
-        shares = measure.fills(ours, pictures, LIMITS, work, say)
-        stored = stored_peers(folder, pictures)
+        results = measure.interleaved(ours + peers, images, LIMIT, options.rounds, work, say)
+        shares = measure.fills(ours, images, LIMITS, work, say)
+        stored = stored_peers(directory, images)
         pairs, places = [], []
-        for picture in pictures:
+        for image in images:
             for tool in ours + peers:
-                if not results[tool.name, picture].problem:
-                    pairs.append((picture, measure.output(work, tool, picture)))
-                    places.append((tool.name, picture))
+                if not results[tool.name, image].problem:
+                    pairs.append((image, measure.output(work, tool, image)))
+                    places.append((tool.name, image))
             for peer, paths in sorted(stored.items()):
-                pairs.append((picture, paths[picture]))
-                places.append((peer, picture))
+                pairs.append((image, paths[image]))
+                places.append((peer, image))
         script = os.path.join(tools.HERE, "quality.py")
         cache = os.path.join(options.cache, "jpeg-quality.json")
         scores = dict(zip(places, measure.scores(options.python, script, cache, pairs, say)))
     report = page.Report(
-        pictures=pictures, ours=ours, peers=peers, absent=absent, stored=sorted(stored), results=results,
+        images=images, ours=ours, peers=peers, absent=absent, stored=sorted(stored), results=results,
         shares=shares, scores=scores, libraries=libraries, limit=LIMIT, limits=LIMITS, rounds=options.rounds,
         machine=machine(), load=load, corpus=corpus_name, date=time.strftime("%Y-%m-%d"),
         library=tools.output_of(ours[0].command("", "", 0)[0], "library").strip(),

@@ -74,9 +74,9 @@ def transform(source, target, modes=("RGB", "RGB")):
     return ImageCms.buildTransform(opened(source), opened(target), *modes, renderingIntent=ImageCms.Intent.RELATIVE_COLORIMETRIC)
 
 
-def lab(picture):
+def lab(image):
     """Returns CIE L*a*b* under D65 of an sRGB image (IEC 61966-2-1)."""
-    value = np.asarray(picture, dtype=np.float64) / 255
+    value = np.asarray(image, dtype=np.float64) / 255
     light = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
     matrix = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
     xyz = light @ matrix.T / matrix.sum(axis=1)
@@ -121,17 +121,17 @@ def check_formula():
             raise SystemExit("bench-colours: CIEDE2000 of %s and %s is %.4f, not %.4f" % (first, second, found, wanted))
 
 
-def drawn(folder):
+def drawn(directory):
     """Returns an image with smooth gradients through the whole color cube."""
     across, down = np.meshgrid(np.linspace(0, 1, 960), np.linspace(0, 1, 720))
     wave = 0.5 + 0.5 * np.sin(6 * np.pi * across) * np.cos(4 * np.pi * down)
-    path = os.path.join(folder, "drawn.png")
+    path = os.path.join(directory, "drawn.png")
     Image.fromarray((np.dstack([across, wave, down]) * 255).round().astype(np.uint8)).save(path)
     return path
 
 
-def difference(command, wide, converted, folder, limit):
-    source, target = os.path.join(folder, "in.jpg"), os.path.join(folder, "out.jpg")
+def difference(command, wide, converted, directory, limit):
+    source, target = os.path.join(directory, "in.jpg"), os.path.join(directory, "out.jpg")
     with open(source, "wb") as file:
         file.write(wide)
     if os.path.exists(target):
@@ -143,9 +143,9 @@ def difference(command, wide, converted, folder, limit):
     return float(ciede2000(lab(converted), lab(ours)).mean())
 
 
-def encoded(picture, icc):
+def encoded(image, icc):
     file = io.BytesIO()
-    picture.save(file, "JPEG", quality=97, subsampling=0, icc_profile=icc)
+    image.save(file, "JPEG", quality=97, subsampling=0, icc_profile=icc)
     return file.getvalue()
 
 
@@ -156,29 +156,29 @@ def main():
     check_formula()
     srgb = ImageCms.createProfile("sRGB")
     worst = 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        pictures = sorted(glob.glob(os.path.join(options.corpus, "*.jpg"))) if options.corpus else []
-        pictures.append(drawn(folder))
-        print("%-18s %-8s %-22s %s" % ("space", "limit", "mean over pictures", "worst, and without conversion"))
+    with tempfile.TemporaryDirectory() as directory:
+        images = sorted(glob.glob(os.path.join(options.corpus, "*.jpg"))) if options.corpus else []
+        images.append(drawn(directory))
+        print("%-18s %-8s %-22s %s" % ("space", "limit", "mean over images", "maximum (without conversion)"))
         for mode in tools.ours():
             for limit, limit_name in LIMITS:
                 rows = {name: [] for name in SPACES}
-                for path in pictures:
-                    picture = ImageOps.exif_transpose(Image.open(path)).convert("RGB")
-                    picture.thumbnail((SIDE, SIDE), Image.LANCZOS)
-                    plain = encoded(picture, None)
-                    alone = difference(mode.command, plain, Image.open(io.BytesIO(plain)).convert("RGB"), folder, limit)
+                for path in images:
+                    image = ImageOps.exif_transpose(Image.open(path)).convert("RGB")
+                    image.thumbnail((SIDE, SIDE), Image.LANCZOS)
+                    plain = encoded(image, None)
+                    alone = difference(mode.command, plain, Image.open(io.BytesIO(plain)).convert("RGB"), directory, limit)
                     for name, found in rows.items():
                         icc = profile(name)
-                        wide = encoded(ImageCms.applyTransform(picture, transform(srgb, icc)), icc)
+                        wide = encoded(ImageCms.applyTransform(image, transform(srgb, icc)), icc)
                         seen = Image.open(io.BytesIO(wide)).convert("RGB")
                         converted = ImageCms.applyTransform(seen, transform(icc, srgb))
-                        shift = difference(mode.command, wide, converted, folder, limit)
+                        shift = difference(mode.command, wide, converted, directory, limit)
                         found.append((shift, alone, os.path.basename(path)))
                 for name, found in rows.items():
-                    shift, alone, picture = max(found)
+                    shift, alone, image = max(found)
                     mean = statistics.mean(one[0] for one in found)
-                    print("%-18s %-8s %-22s %.2f (%.2f), %s, %s" % (name, limit_name, "%.2f" % mean, shift, alone, picture, mode.name))
+                    print("%-18s %-8s %-22s %.2f (%.2f), %s, %s" % (name, limit_name, "%.2f" % mean, shift, alone, image, mode.name))
                     if limit == LIMITS[0][0]:
                         worst = max(worst, shift)
     print("The maximum under %s is %.2f; the target is at most %.1f." % (LIMITS[0][1], worst, TARGET))

@@ -23,16 +23,16 @@ def command(kind, program, quality, pixels, target):
 
 
 def main(kind, program, source, target, limit):
-    picture = Image.open(source)
-    picture = ImageOps.exif_transpose(picture).convert("RGB")
-    picture.thumbnail((SIDE, SIDE), Image.LANCZOS)
-    with tempfile.TemporaryDirectory() as folder:
-        pixels = os.path.join(folder, "pixels.ppm")
-        picture.save(pixels)
+    image = Image.open(source)
+    image = ImageOps.exif_transpose(image).convert("RGB")
+    image.thumbnail((SIDE, SIDE), Image.LANCZOS)
+    with tempfile.TemporaryDirectory() as directory:
+        pixels = os.path.join(directory, "pixels.ppm")
+        image.save(pixels)
         low, high, best = 1, 95, None
         while low <= high:
             quality = (low + high) // 2
-            made = os.path.join(folder, "made.jpg")
+            made = os.path.join(directory, "made.jpg")
             subprocess.run(command(kind, program, quality, pixels, made), check=True, stderr=subprocess.DEVNULL)
             with open(made, "rb") as file:
                 data = file.read()

@@ -51,48 +51,48 @@ class Figures:
         return max(run.memory for run in self.runs)
 
 
-def interleaved(found, pictures, limit, rounds, folder, say):
+def interleaved(found, images, limit, rounds, directory, say):
     """Runs each tool on each image in turn, repeatedly, so that load of the machine affects all of them."""
-    results = {(tool.name, picture): Figures() for tool in found for picture in pictures}
+    results = {(tool.name, image): Figures() for tool in found for image in images}
     for number in range(rounds):
         say("round %d of %d" % (number + 1, rounds))
-        for picture in pictures:
+        for image in images:
             for tool in found:
-                figures = results[tool.name, picture]
+                figures = results[tool.name, image]
                 if figures.problem:
                     continue
-                target = output(folder, tool, picture)
+                target = output(directory, tool, image)
                 try:
-                    figures.runs.append(run(tool.command(picture, target, limit)))
+                    figures.runs.append(run(tool.command(image, target, limit)))
                     figures.bytes = os.path.getsize(target)
                 except (RuntimeError, OSError) as error:
                     figures.problem = str(error)
-                    say("%s on %s: %s" % (tool.name, os.path.basename(picture), error))
+                    say("%s on %s: %s" % (tool.name, os.path.basename(image), error))
     return results
 
 
-def output(folder, tool, picture):
-    return os.path.join(folder, "%s@%s" % (tool.name.replace(" ", "-"), os.path.basename(picture)))
+def output(directory, tool, image):
+    return os.path.join(directory, "%s@%s" % (tool.name.replace(" ", "-"), os.path.basename(image)))
 
 
-def fills(found, pictures, limits, folder, say):
+def fills(found, images, limits, directory, say):
     """Returns the used share of each limit: a list with one share per image, for each tool and limit."""
     shares = {}
     for limit in limits:
         say("limit of %d bytes" % limit)
         for tool in found:
             shares[tool.name, limit] = []
-            for picture in pictures:
-                target = os.path.join(folder, "fill.jpg")
+            for image in images:
+                target = os.path.join(directory, "fill.jpg")
                 try:
-                    run(tool.command(picture, target, limit))
+                    run(tool.command(image, target, limit))
                 except RuntimeError as error:
-                    say("%s on %s: %s" % (tool.name, os.path.basename(picture), error))
+                    say("%s on %s: %s" % (tool.name, os.path.basename(image), error))
                     continue
-                count, before = os.path.getsize(target), os.path.getsize(picture)
+                count, before = os.path.getsize(target), os.path.getsize(image)
                 # An image that is smaller than the limit cannot fill it.
                 if count <= limit < before or count > limit:
-                    shares[tool.name, limit].append((count / limit, os.path.basename(picture)))
+                    shares[tool.name, limit].append((count / limit, os.path.basename(image)))
     return shares
 
 
@@ -103,8 +103,8 @@ def scores(python, script, cache, pairs, say):
         [python, script, cache], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
     )
     figures = []
-    for number, (original, picture) in enumerate(pairs):
-        process.stdin.write("%s\t%s\n" % (original, picture))
+    for number, (original, image) in enumerate(pairs):
+        process.stdin.write("%s\t%s\n" % (original, image))
         process.stdin.flush()
         line = process.stdout.readline()
         if not line:

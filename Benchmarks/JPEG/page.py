@@ -37,18 +37,18 @@ def mean(values):
 class Report:
     def __init__(self, **facts):
         self.__dict__.update(facts)
-        self.headers = {picture: header(picture) for picture in self.pictures}
-        self.large = [p for p in self.pictures if 11e6 <= self.headers[p][0] * self.headers[p][1] < 13e6]
+        self.headers = {image: header(image) for image in self.images}
+        self.large = [p for p in self.images if 11e6 <= self.headers[p][0] * self.headers[p][1] < 13e6]
         self.tools = self.ours + self.peers
 
-    def name(self, picture):
-        return os.path.splitext(os.path.basename(picture))[0]
+    def name(self, image):
+        return os.path.splitext(os.path.basename(image))[0]
 
     def done(self, tool):
-        return [p for p in self.pictures if not self.results[tool, p].problem]
+        return [p for p in self.images if not self.results[tool, p].problem]
 
-    def score(self, tool, pictures=None):
-        return mean(self.scores[tool, p] for p in pictures or self.pictures if (tool, p) in self.scores)
+    def score(self, tool, images=None):
+        return mean(self.scores[tool, p] for p in images or self.images if (tool, p) in self.scores)
 
     def ratios(self, ours, theirs):
         """Returns the ratio of CPU times for each image of 12 megapixels."""
@@ -67,11 +67,11 @@ class Report:
             rows.append([
                 tool, "%.1f" % self.score(tool), "%.1f" % min(self.scores[tool, p] for p in done),
                 "%.1f %%" % (100 * statistics.median(run.bytes / self.limit for run in runs)),
-                "%d of %d" % (over, len(self.pictures)) if over else "none",
+                "%d of %d" % (over, len(self.images)) if over else "none",
                 "%.3f s" % mean(run.cpu for run in runs), "%.0f MB" % max(run.memory for run in runs),
             ])
         for peer in self.stored:
-            scores = [self.scores[peer, p] for p in self.pictures]
+            scores = [self.scores[peer, p] for p in self.images]
             rows.append([peer + " ¹", "%.1f" % mean(scores), "%.1f" % min(scores), "", "", "", ""])
         return table(rows)
 
@@ -88,16 +88,16 @@ class Report:
     def speed(self):
         pairs = [(ours.name, peer.name) for ours in self.ours[:2] for peer in self.peers]
         rows = [["CPU for 12 megapixels"] + ["%s / %s" % pair for pair in pairs]]
-        for place, picture in enumerate(self.large):
-            rows.append([self.name(picture)] + ["%.2f" % self.ratios(*pair)[place] for pair in pairs])
+        for place, image in enumerate(self.large):
+            rows.append([self.name(image)] + ["%.2f" % self.ratios(*pair)[place] for pair in pairs])
         return table(rows)
 
     def quality(self):
         names = [tool.name for tool in self.tools] + self.stored
         rows = [["SSIMULACRA2"] + names]
-        for picture in self.pictures:
-            row = [self.scores.get((name, picture)) for name in names]
-            rows.append([self.name(picture)] + ["" if score is None else "%.1f" % score for score in row])
+        for image in self.images:
+            row = [self.scores.get((name, image)) for name in names]
+            rows.append([self.name(image)] + ["" if score is None else "%.1f" % score for score in row])
         return table(rows)
 
     def targets(self):
@@ -128,13 +128,13 @@ class Report:
             if moz:
                 lead = self.score(mode) - self.score(moz)
                 add("`%s`, quality over mozjpeg 1600" % mode[8:], "≥ +%.1f" % bound, "%+.1f" % lead, lead >= bound)
-            pillow = [p for p in self.pictures if ("Pillow 1600", p) in self.scores]
+            pillow = [p for p in self.images if ("Pillow 1600", p) in self.scores]
             if pillow:
                 ahead = sum(self.scores[mode, p] > self.scores["Pillow 1600", p] for p in pillow)
                 add("`%s`, better than Pillow 1600" % mode[8:], "all", "%d of %d" % (ahead, len(pillow)), ahead == len(pillow))
         rivals = [n for n in ("moz-1600", "moz-1200", "jpegli-1600") if n in self.stored]
         if rivals:
-            best = mean(max(self.scores[n, p] for n in rivals) for p in self.pictures)
+            best = mean(max(self.scores[n, p] for n in rivals) for p in self.images)
             lead = self.score("waybill best") - best
             add("`best`, quality over the best of %s" % ", ".join(rivals), "≥ +2.8", "%+.1f" % lead, lead >= 2.8)
         baseline = [p for p in self.large if not self.headers[p][2]]
@@ -163,22 +163,22 @@ class Report:
             "¹ Images made earlier with the highest quality that fits; only quality is measured.\n\n")
         return "\n\n".join([
             "Run on %s: %d images, %s; limit %d bytes, %d rounds in turn, medians. %s; load %.1f at the start."
-            % (self.date, len(self.pictures), self.corpus, self.limit, self.rounds, self.machine, self.load),
+            % (self.date, len(self.images), self.corpus, self.limit, self.rounds, self.machine, self.load),
             "%s. All of them, and waybill with libjpeg-turbo %s, load %s.%s" % (programs, self.library, libraries, absent),
             self.summary(), stored + "![Quality over CPU time](Images/%s)" % PLOT, "### Against the targets", self.targets(),
         ])
 
-    def write(self, folder):
-        os.makedirs(os.path.join(folder, "Images"), exist_ok=True)
+    def write(self, directory):
+        os.makedirs(os.path.join(directory, "Images"), exist_ok=True)
         points = [
             (tool.name, mean(self.results[tool.name, p].cpu for p in self.done(tool.name)), self.score(tool.name),
              any(self.results[tool.name, p].bytes > self.limit for p in self.done(tool.name)))
             for tool in self.tools
         ]
         levels = [(peer, self.score(peer)) for peer in self.stored]
-        with open(os.path.join(folder, "Images", PLOT), "w") as file:
+        with open(os.path.join(directory, "Images", PLOT), "w") as file:
             file.write(plot.svg(points, levels))
-        path = os.path.join(folder, "Benchmarks.md")
+        path = os.path.join(directory, "Benchmarks.md")
         with open(path) as file:
             whole = file.read()
         before, rest = whole.split(BEGIN)

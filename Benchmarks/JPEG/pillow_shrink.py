@@ -11,24 +11,24 @@ from PIL import Image, ImageOps
 SIDE = 1600
 
 
-def encoded(picture, quality):
+def encoded(image, quality):
     buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=quality, optimize=True, progressive=True, subsampling="4:2:0")
+    image.save(buffer, "JPEG", quality=quality, optimize=True, progressive=True, subsampling="4:2:0")
     return buffer.getvalue()
 
 
 def main(source, target, limit):
-    picture = Image.open(source)
+    image = Image.open(source)
     # Decode at half or a quarter of the size if that suffices, as the manual of Pillow recommends for thumbnails.
-    picture.draft(None, (SIDE, SIDE))
-    picture = ImageOps.exif_transpose(picture)
-    if picture.mode not in ("L", "RGB"):
-        picture = picture.convert("RGB")
-    picture.thumbnail((SIDE, SIDE), Image.LANCZOS)
+    image.draft(None, (SIDE, SIDE))
+    image = ImageOps.exif_transpose(image)
+    if image.mode not in ("L", "RGB"):
+        image = image.convert("RGB")
+    image.thumbnail((SIDE, SIDE), Image.LANCZOS)
     low, high, best = 1, 95, None
     while low <= high:
         quality = (low + high) // 2
-        data = encoded(picture, quality)
+        data = encoded(image, quality)
         if len(data) <= limit:
             low, best = quality + 1, data
         else:

@@ -66,7 +66,7 @@ def svg(points, levels):
         out.append('<circle class="%s%s" cx="%.1f" cy="%.1f" r="6"/>' % (kind, " over" if is_over else "", x(seconds), y(score)))
         out.append('<text x="%.1f" y="%.1f" text-anchor="middle">%s%s</text>' % (
             x(seconds), y(score) + offset, html.escape(name), remark(score, bottom, is_over)))
-    out.append('<text class="faint" x="%.1f" y="%d" text-anchor="middle">CPU time a picture, mean</text>'
+    out.append('<text class="faint" x="%.1f" y="%d" text-anchor="middle">mean CPU time per image</text>'
                % ((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12))
     out.append('<text class="faint" x="16" y="%.1f" text-anchor="middle" transform="rotate(-90 16 %.1f)">SSIMULACRA2, mean</text>'
                % ((TOP + HEIGHT - BOTTOM) / 2, (TOP + HEIGHT - BOTTOM) / 2))

@@ -30,15 +30,15 @@ def digest(path):
 class Reference:
     """An original, reduced once for all comparisons."""
 
-    def __init__(self, path, folder):
+    def __init__(self, path, directory):
         self.path = path
-        picture = load(path)
-        scale = min(1.0, SIDE / max(picture.size))
+        image = load(path)
+        scale = min(1.0, SIDE / max(image.size))
         if scale < 1:
-            picture = picture.resize((round(picture.width * scale), round(picture.height * scale)), Image.LANCZOS)
-        self.size = picture.size
-        self.file = os.path.join(folder, "reference.png")
-        picture.save(self.file, compress_level=1)
+            image = image.resize((round(image.width * scale), round(image.height * scale)), Image.LANCZOS)
+        self.size = image.size
+        self.file = os.path.join(directory, "reference.png")
+        image.save(self.file, compress_level=1)
 
 
 def main(cache):
@@ -46,16 +46,16 @@ def main(cache):
     if os.path.exists(cache):
         with open(cache) as file:
             figures = json.load(file)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         reference = None
         for line in sys.stdin:
-            original, picture = line.rstrip("\n").split("\t")
-            key = digest(original) + digest(picture)
+            original, image = line.rstrip("\n").split("\t")
+            key = digest(original) + digest(image)
             if key not in figures:
                 if reference is None or reference.path != original:
-                    reference = Reference(original, folder)
-                candidate = os.path.join(folder, "candidate.png")
-                load(picture).resize(reference.size, Image.LANCZOS).save(candidate, compress_level=1)
+                    reference = Reference(original, directory)
+                candidate = os.path.join(directory, "candidate.png")
+                load(image).resize(reference.size, Image.LANCZOS).save(candidate, compress_level=1)
                 figures[key] = round(float(ssimulacra2.compute_ssimulacra2(reference.file, candidate)), 3)
                 with open(cache + ".new", "w") as file:
                     json.dump(figures, file)

@@ -119,12 +119,12 @@ def libjpeg_of(command):
     The output of the loader (ld.so(8), LD_DEBUG) includes modules opened later. mozjpeg and libjpeg-turbo have libraries of the same
     name: with mozjpeg first in LD_LIBRARY_PATH, jpegoptim would use it.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, LD_DEBUG="files", LD_DEBUG_OUTPUT=os.path.join(folder, "loaded"))
+    with tempfile.TemporaryDirectory() as directory:
+        environment = dict(os.environ, LD_DEBUG="files", LD_DEBUG_OUTPUT=os.path.join(directory, "loaded"))
         subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         paths = set()
-        for name in os.listdir(folder):
-            with open(os.path.join(folder, name), errors="replace") as file:
+        for name in os.listdir(directory):
+            with open(os.path.join(directory, name), errors="replace") as file:
                 paths.update(re.findall(r"calling init: (\S*/libjpeg[^/\s]*)", file.read()))
     packages = set()
     for path in paths:
@@ -140,6 +140,6 @@ def libjpeg_of(command):
     return sorted(packages)
 
 
-def draw(folder):
+def draw(directory):
     """Draws images for a run without a directory of photos."""
-    subprocess.run([os.path.join(PRODUCTS, "JPEGErrand"), "draw", folder], check=True)
+    subprocess.run([os.path.join(PRODUCTS, "JPEGErrand"), "draw", directory], check=True)

@@ -29,9 +29,9 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-void driver_print(long answers, long long bytes, long long *latencies, long long begun) {
+void driver_print(long responses, long long bytes, long long *latencies, long long begun) {
   double seconds = (double)(driver_nanoseconds() - begun) / 1e9;
-  qsort(latencies, (size_t)answers, sizeof *latencies, compare);
-  printf("%ld %lld %.3f %.3f %.6f\n", answers, bytes, (double)latencies[(answers - 1) * 50 / 100] / 1e6,
-         (double)latencies[(answers - 1) * 99 / 100] / 1e6, seconds);
+  qsort(latencies, (size_t)responses, sizeof *latencies, compare);
+  printf("%ld %lld %.3f %.3f %.6f\n", responses, bytes, (double)latencies[(responses - 1) * 50 / 100] / 1e6,
+         (double)latencies[(responses - 1) * 99 / 100] / 1e6, seconds);
 }

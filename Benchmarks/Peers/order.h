@@ -18,4 +18,4 @@ int driver_read_order(int count, char **arguments, driver_order *order);
 long long driver_nanoseconds(void);
 
 // Sorts the latencies in nanoseconds and prints the line of results. `begun` is the start of sending.
-void driver_print(long answers, long long bytes, long long *latencies, long long begun);
+void driver_print(long responses, long long bytes, long long *latencies, long long begun);

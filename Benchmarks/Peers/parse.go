@@ -61,21 +61,21 @@ func main() {
 		if err == io.EOF {
 			break
 		}
-		refused(err)
+		reject(err)
 	}
 	_, err = reader.NextPart()
 	if err != io.EOF {
-		refused(fmt.Errorf("the form did not end"))
+		reject(fmt.Errorf("the form is truncated"))
 	}
 	elapsed := processorTime() - started
 	if count < int64(total) {
-		refused(fmt.Errorf("%d bytes were parsed of %d", count, total))
+		reject(fmt.Errorf("%d bytes were parsed of %d", count, total))
 	}
 	fmt.Printf("%.1f\n", float64(count)/elapsed/1e6)
 }
 
 // The parser rejects the content, or takes it for the end of the form.
-func refused(err error) {
+func reject(err error) {
 	if err != nil {
 		fmt.Println("nan")
 		os.Exit(0)

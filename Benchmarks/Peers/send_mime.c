@@ -81,25 +81,25 @@ int main(int count, char **arguments) {
   CURLM *multi = curl_multi_init();
   place *places = calloc((size_t)order.at_once, sizeof *places);
   long long *latencies = malloc((size_t)order.count * sizeof *latencies), bytes = 0;
-  long begun = 0, answers = 0;
+  long begun = 0, responses = 0;
   long long started = driver_nanoseconds();
   for (; begun < order.at_once && begun < order.count; begun++) {
     prepare(&places[begun], &order);
     begin(multi, &places[begun], order.path);
   }
-  while (answers < order.count) {
+  while (responses < order.count) {
     int running;
     curl_multi_perform(multi, &running);
     for (place *place; (place = ended(multi));) {
-      latencies[answers++] = driver_nanoseconds() - place->started;
+      latencies[responses++] = driver_nanoseconds() - place->started;
       bytes += atoll(place->answer);
       if (begun < order.count) {
         begin(multi, place, order.path);
         begun++;
       }
     }
-    if (answers < order.count) curl_multi_poll(multi, NULL, 0, 1000, NULL);
+    if (responses < order.count) curl_multi_poll(multi, NULL, 0, 1000, NULL);
   }
-  driver_print(answers, bytes, latencies, started);
+  driver_print(responses, bytes, latencies, started);
   return 0;
 }

@@ -19,16 +19,16 @@ def forms(rounds, scale, say):
     return results
 
 
-def pictures(rounds, scale, folder, say):
+def pictures(rounds, scale, directory, say):
     """Returns the seconds to compress images of 12 megapixels below 100 KiB and send them at 500 KiB/s."""
     count = max(4, round(100 * scale))
-    drawn = os.path.join(folder, "pictures")
+    drawn = os.path.join(directory, "pictures")
     os.makedirs(drawn, exist_ok=True)
     run([product("JPEGErrand"), "draw", drawn])
     results = {"count": count, "batch": [], "in-turn": []}
     with Sink(rate=RATE) as sink:
         for number in range(rounds):
-            say("%d pictures to 500 KiB/s: round %d of %d" % (count, number + 1, rounds))
+            say("%d images at 500 KiB/s: round %d of %d" % (count, number + 1, rounds))
             for way in ("batch", "in-turn"):
                 done = run([product("WaybillErrand"), "send-photos", sink.url, drawn, count, way])
                 if done.output.strip() != str(count):

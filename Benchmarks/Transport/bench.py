@@ -46,10 +46,10 @@ def arguments():
     return options
 
 
-def measure(options, wanted, folder):
-    authority = Authority(folder)
-    found, absent = drivers.all_drivers(options.python, folder)
-    parsers, parser_versions, no_parsers = parsing.parsers(options.python, folder)
+def measure(options, wanted, directory):
+    authority = Authority(directory)
+    found, absent = drivers.all_drivers(options.python, directory)
+    parsers, parser_versions, no_parsers = parsing.parsers(options.python, directory)
     for name in absent + no_parsers:
         say("%s is not here and is left out; make bench-setup installs the peers" % name)
     stored = {
@@ -66,19 +66,19 @@ def measure(options, wanted, folder):
             if each.kind in wanted and not (each.is_secure and options.no_tls)
         ]
         if chosen:
-            verify.check_all(found, authority, folder, say)
+            verify.check_all(found, authority, directory, say)
         stored["workloads"] = [dict(vars(each), key=each.key, kind=each.kind, title=each.title) for each in chosen]
-        stored["sending"] = sending.measure(found, chosen, {False: plain, True: secure}, authority, folder, say)
+        stored["sending"] = sending.measure(found, chosen, {False: plain, True: secure}, authority, directory, say)
         if "memory" in wanted:
-            stored["memory"] = memory.measure(plain, fewer, options.scale, folder, say)
+            stored["memory"] = memory.measure(plain, fewer, options.scale, directory, say)
     if "truth" in wanted:
-        stored["truth"] = truth.measure(authority, min(2, options.rounds), options.scale, folder, say)
+        stored["truth"] = truth.measure(authority, min(2, options.rounds), options.scale, directory, say)
     if "parser" in wanted:
-        stored["parser"] = parsing.measure(parsers, options.rounds, options.scale, folder, say)
+        stored["parser"] = parsing.measure(parsers, options.rounds, options.scale, directory, say)
     if "forms" in wanted:
         stored["forms"] = alone.forms(options.rounds, options.scale, say)
     if "pictures" in wanted:
-        stored["pictures"] = alone.pictures(max(1, options.rounds // 2), options.scale, folder, say)
+        stored["pictures"] = alone.pictures(max(1, options.rounds // 2), options.scale, directory, say)
     runs = [run for figures in stored["sending"].values() for each in figures.values() for run in each or []]
     stored["has_instructions"] = any(run["instructions"] is not None for run in runs)
     return stored
@@ -91,8 +91,8 @@ def main():
         with open(options.render) as file:
             stored = json.load(file)
     else:
-        with tempfile.TemporaryDirectory(prefix="waybill-bench.") as folder:
-            stored = measure(options, set(options.parts or PARTS), folder)
+        with tempfile.TemporaryDirectory(prefix="waybill-bench.") as directory:
+            stored = measure(options, set(options.parts or PARTS), directory)
     is_whole = stored["is_whole"]
     report = page.Page(stored)
     print(report.text)

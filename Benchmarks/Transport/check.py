@@ -23,15 +23,15 @@ from receiver import Sink
 from sending import make_file
 
 ALLOWED = 0.05
-FOLDER = os.path.join(ROOT, "Benchmarks", "recorded")
+DIRECTORY = os.path.join(ROOT, "Benchmarks", "recorded")
 
 
-def work(url, folder):
+def work(url, directory):
     """A name, and the arguments of the small and of the large workload."""
-    noise = os.path.join(folder, "noise")
+    noise = os.path.join(directory, "noise")
     with open(noise, "wb") as file:
         file.write(random.Random(42).randbytes(1 << 20))
-    small, large = make_file(folder, 100_000), make_file(folder, 64 << 20)
+    small, large = make_file(directory, 100_000), make_file(directory, 64 << 20)
 
     def parse(total):
         return ["parse-form", noise, "----WebKitFormBoundary7MA4YWxkTrZu0gW1", 65536, total]
@@ -49,7 +49,7 @@ class Processor:
 
     name = "processor"
 
-    def __init__(self, folder):
+    def __init__(self, directory):
         self.program = product("WaybillErrand")
         if run(["true"]).instructions is None:
             raise Failure("the counters of the processor are unavailable on this machine (perf_event_open(2))")
@@ -63,10 +63,10 @@ class Callgrind:
 
     name = "callgrind"
 
-    def __init__(self, folder):
+    def __init__(self, directory):
         if not shutil.which("valgrind") or not shutil.which("strip"):
             raise Failure("valgrind or strip is not installed")
-        self.program = os.path.join(folder, "stripped")
+        self.program = os.path.join(directory, "stripped")
         subprocess.run(["strip", "--strip-debug", "-o", self.program, product("WaybillErrand")], check=True)
 
     def count(self, words):
@@ -77,10 +77,10 @@ class Callgrind:
         raise Failure("callgrind counted nothing")
 
 
-def counted(counter, folder):
+def counted(counter, directory):
     with Sink() as sink:
         return {
-            name: round(counter.count(more) - counter.count(less)) for name, less, more in work(sink.url, folder)
+            name: round(counter.count(more) - counter.count(less)) for name, less, more in work(sink.url, directory)
         }
 
 
@@ -104,15 +104,15 @@ def main():
     parser.add_argument("--record", action="store_true", help="records the figures instead of comparing them")
     options = parser.parse_args()
     name = "swift-%s-libcurl-%s-%s.json" % (machine.swift(), machine.libcurl(), platform.machine())
-    path = os.path.join(FOLDER, name)
+    path = os.path.join(DIRECTORY, name)
     stored = {}
     if os.path.exists(path):
         with open(path) as file:
             stored = json.load(file)
     wanted = {"": Processor, "processor": Processor, "callgrind": Callgrind}[os.environ.get("BENCH_COUNTER", "")]
-    with tempfile.TemporaryDirectory(prefix="waybill-bench.") as folder:
+    with tempfile.TemporaryDirectory(prefix="waybill-bench.") as directory:
         try:
-            counter = wanted(folder)
+            counter = wanted(directory)
         except Failure as failure:
             print("bench-check: nothing was compared: %s." % failure)
             if wanted is Processor:
@@ -122,9 +122,9 @@ def main():
             print("bench-check: nothing was compared: %s has no figures by %s. Run make bench-record."
                   % (os.path.relpath(path, ROOT), counter.name))
             return 0
-        found = counted(counter, folder)
+        found = counted(counter, directory)
     if options.record:
-        os.makedirs(FOLDER, exist_ok=True)
+        os.makedirs(DIRECTORY, exist_ok=True)
         with open(path, "w") as file:
             json.dump(dict(stored, **{counter.name: found}), file, indent=2, sort_keys=True)
             file.write("\n")

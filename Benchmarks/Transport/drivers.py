@@ -17,8 +17,8 @@ FIELDS = [("TOKEN", "0123456789abcdef0123456789abcdef"), ("BUSINESSNO", "2026010
 class Sent:
     """The result of a driver: responses, the sum of their byte counts, milliseconds per form, seconds of sending."""
 
-    def __init__(self, answers, byte_count, p50, p99, seconds):
-        self.answers, self.bytes, self.p50, self.p99, self.seconds = answers, byte_count, p50, p99, seconds
+    def __init__(self, responses, byte_count, p50, p99, seconds):
+        self.responses, self.bytes, self.p50, self.p99, self.seconds = responses, byte_count, p50, p99, seconds
 
 
 class Driver:
@@ -32,7 +32,7 @@ class Driver:
     def is_ours(self):
         return self.name.startswith("waybill")
 
-    def words(self, url, path, count, at_once, authority, folder):
+    def words(self, url, path, count, at_once, authority, directory):
         words = self._command + [url, path, count, at_once]
         return words + [authority] if url.startswith("https:") else words
 
@@ -48,7 +48,7 @@ class Curl(Driver):
 
     WRITTEN = "%{http_code} %{size_upload} %{time_total}\\n"
 
-    def words(self, url, path, count, at_once, authority, folder):
+    def words(self, url, path, count, at_once, authority, directory):
         trust = ["--cacert", authority] if url.startswith("https:") else []
         if count == 1:
             fields = [word for name, value in FIELDS for word in ("-F", "%s=%s" % (name, value))]
@@ -57,7 +57,7 @@ class Curl(Driver):
         lines = ["silent", "show-error", 'noproxy = "*"', 'output = "/dev/null"', 'write-out = "%s"' % self.WRITTEN]
         lines += ['cacert = "%s"' % authority] if trust else []
         lines += ['form = "%s=%s"' % field for field in FIELDS] + ['form = "FILE=@%s"' % path, 'url = "%s"' % url]
-        file = os.path.join(folder, "curl.conf")
+        file = os.path.join(directory, "curl.conf")
         with open(file, "w") as config:
             config.write("\nnext\n".join(["\n".join(lines)] * count))
         parallel = ["--parallel", "--parallel-max", at_once] if at_once > 1 else []
@@ -75,9 +75,9 @@ class Curl(Driver):
         return Sent(len(lines), sum(int(line[1]) for line in lines), at(50), at(99), run.wall)
 
 
-def c_program(name, folder, *libraries):
+def c_program(name, directory, *libraries):
     sources = [os.path.join(PEERS, file) for file in (name + ".c", "order.c")]
-    return compiled(sources, folder, name, *libraries)
+    return compiled(sources, directory, name, *libraries)
 
 
 def python_drivers(python):
@@ -95,11 +95,11 @@ def python_drivers(python):
     return found, absent
 
 
-def go_program(source, folder):
+def go_program(source, directory):
     """Returns a built program of Peers, or None without Go."""
     if not shutil.which("go"):
         return None
-    program = os.path.join(folder, os.path.splitext(source)[0] + "-go")
+    program = os.path.join(directory, os.path.splitext(source)[0] + "-go")
     environment = dict(os.environ, GO111MODULE="off", CGO_ENABLED="0")
     subprocess.run(["go", "build", "-o", program, os.path.join(PEERS, source)], env=environment, check=True)
     return program
@@ -109,8 +109,8 @@ def go_version():
     return (re.search(r"go[\d.]+", output_of("go", "version")) or [""])[0]
 
 
-def go_drivers(folder):
-    program = go_program("send.go", folder)
+def go_drivers(directory):
+    program = go_program("send.go", directory)
     if not program:
         return [], ["Go"]
     version = go_version()
@@ -120,7 +120,7 @@ def go_drivers(folder):
     ], []
 
 
-def all_drivers(python, folder):
+def all_drivers(python, directory):
     """Returns the installed drivers, and the names of missing ones."""
     errand = product("WaybillErrand")
     session = "URLSession of Swift " + machine.swift()
@@ -134,14 +134,14 @@ def all_drivers(python, folder):
     else:
         absent.append("curl")
     found += [
-        Driver("libcurl mime in C", [c_program("send_mime", folder, "-lcurl")], "the same libcurl"),
-        Driver("sendfile in C", [c_program("send_sendfile", folder, "-lpthread")], "Linux", is_secure=False),
+        Driver("libcurl mime in C", [c_program("send_mime", directory, "-lcurl")], "the same libcurl"),
+        Driver("sendfile in C", [c_program("send_sendfile", directory, "-lpthread")], "Linux", is_secure=False),
         Driver("AsyncHTTPClient", [product("PeerAHC")], "AsyncHTTPClient " + machine.package_version("async-http-client")),
         # On Linux it trusts only the authorities of the system.
         Driver("URLSession, file", [product("PeerURLSession"), "file"], session, is_secure=False, shares=(0.1, 0.1)),
         Driver("URLSession, stream", [product("PeerURLSession"), "stream"], session, is_secure=False, shares=(0.5, 0.1)),
     ]
-    for more, missing in (python_drivers(python), go_drivers(folder)):
+    for more, missing in (python_drivers(python), go_drivers(directory)):
         found += more
         absent += missing
     return found, absent

@@ -26,12 +26,12 @@ def product(name):
     return path
 
 
-def compiled(sources, folder, name, *libraries):
+def compiled(sources, directory, name, *libraries):
     """Builds a C program with the compiler of Swift, because programs built by SwiftPM load the Swift runtime."""
     compiler = shutil.which("clang") or shutil.which("cc")
     if not compiler:
         raise SystemExit("bench: clang and cc are missing in PATH. Install one.")
-    program = os.path.join(folder, name)
+    program = os.path.join(directory, name)
     subprocess.run([compiler, "-O2", "-o", program, *sources, *libraries], check=True)
     return program
 

@@ -20,10 +20,10 @@ def peak(words, least, most):
     return done.memory
 
 
-def measure(sink, rounds, scale, folder, say):
+def measure(sink, rounds, scale, directory, say):
     """Returns pairs of a small and a large workload by title, each with the megabytes per round and the allowed difference."""
     much, many = max(64, round(2048 * scale)) << 20, max(2000, round(100_000 * scale))
-    tiny, large, medium = (make_file(folder, size) for size in (1024, much, 16 << 20))
+    tiny, large, medium = (make_file(directory, size) for size in (1024, much, 16 << 20))
     rows = {}
 
     def pair(title, limit, few, more):

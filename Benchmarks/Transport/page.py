@@ -222,12 +222,12 @@ class Page:
             "### Against the targets", self.targets(), *images, "### All figures", *workloads, *self.others(),
         ])
 
-    def write(self, folder):
-        os.makedirs(os.path.join(folder, "Images"), exist_ok=True)
+    def write(self, directory):
+        os.makedirs(os.path.join(directory, "Images"), exist_ok=True)
         for name, (_, drawing) in self.plots().items():
-            with open(os.path.join(folder, "Images", name), "w") as file:
+            with open(os.path.join(directory, "Images", name), "w") as file:
                 file.write(drawing)
-        path = os.path.join(folder, "Benchmarks.md")
+        path = os.path.join(directory, "Benchmarks.md")
         with open(path) as file:
             before, rest = file.read().split(BEGIN)
         after = rest.split(END)[1]

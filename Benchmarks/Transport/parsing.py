@@ -41,7 +41,7 @@ def contents():
     ]
 
 
-def parsers(python, folder):
+def parsers(python, directory):
     """Returns the command prefix of each parser by name, the versions, and the missing parsers."""
     found, versions, absent = {"waybill": [product("WaybillErrand"), "parse-form"]}, [], []
     version = output_of(python, "-c", "import multipart; print(multipart.__version__)") if python else ""
@@ -50,7 +50,7 @@ def parsers(python, folder):
         versions.append("defnull: multipart " + version)
     else:
         absent.append("defnull's multipart")
-    program = go_program("parse.go", folder)
+    program = go_program("parse.go", directory)
     if program:
         found["Go"] = [program]
         versions.append("Go: mime/multipart of " + go_version())
@@ -67,11 +67,11 @@ def figure(words):
         raise Failure("%s printed %r" % (words[0], text[:200])) from None
 
 
-def measure(found, rounds, scale, folder, say):
+def measure(found, rounds, scale, directory, say):
     """Returns megabytes per second of CPU time for each round, by content and parser; NaN if it rejects the content."""
     results = {}
     for name, chunk, block in contents():
-        path = os.path.join(folder, "content")
+        path = os.path.join(directory, "content")
         with open(path, "wb") as file:
             file.write(block)
         total = max(16 << 20, round((512 << 20) * scale)) if chunk > 1 else max(4 << 20, round((64 << 20) * scale))

@@ -32,8 +32,8 @@ class Sink:
 class Authority:
     """A temporary authority and a certificate for 127.0.0.1, created with the `openssl` command (elliptic curve P-256)."""
 
-    def __init__(self, folder):
-        self.path, self.certificate, self.key = (os.path.join(folder, name) for name in ("ca.pem", "leaf.pem", "leaf.key"))
+    def __init__(self, directory):
+        self.path, self.certificate, self.key = (os.path.join(directory, name) for name in ("ca.pem", "leaf.pem", "leaf.key"))
         script = """
             cd "$1"
             openssl ecparam -name prime256v1 -genkey -noout -out ca.key
@@ -43,6 +43,6 @@ class Authority:
             printf 'subjectAltName=IP:127.0.0.1\\n' >leaf.ext
             openssl x509 -req -in leaf.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile leaf.ext -out leaf.pem
         """
-        done = subprocess.run(["sh", "-ec", script, "sh", folder], stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(["sh", "-ec", script, "sh", directory], stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
             raise SystemExit("bench: openssl could not create a certificate: " + done.stderr.strip()[-300:])

@@ -58,9 +58,9 @@ def workloads(rounds, scale):
     return found
 
 
-def make_file(folder, size):
+def make_file(directory, size):
     """Creates a sparse file of zeros and reads it once, so that its pages are cached."""
-    path = os.path.join(folder, "zeros-%d" % size)
+    path = os.path.join(directory, "zeros-%d" % size)
     if not os.path.exists(path):
         with open(path, "wb") as file:
             file.truncate(size)
@@ -70,23 +70,23 @@ def make_file(folder, size):
     return path
 
 
-def once(driver, workload, sink, authority, folder):
+def once(driver, workload, sink, authority, directory):
     """Returns the figures of one run of a driver."""
     count = workload.count_of(driver)
-    path = make_file(folder, workload.size)
-    words = driver.words(sink.url, path, count, min(workload.at_once, count), authority.path, folder)
+    path = make_file(directory, workload.size)
+    words = driver.words(sink.url, path, count, min(workload.at_once, count), authority.path, directory)
     done = run(words)
     sent = driver.read(done)
     least = count * workload.size
-    if sent.answers != count or not least < sent.bytes < least + 4096 * count:
-        raise Failure("%d of %d forms were received, with %d bytes" % (sent.answers, count, sent.bytes))
+    if sent.responses != count or not least < sent.bytes < least + 4096 * count:
+        raise Failure("%d of %d forms were received, with %d bytes" % (sent.responses, count, sent.bytes))
     return {
         "count": count, "wall": done.wall, "cpu": done.cpu, "memory": done.memory, "instructions": done.instructions,
         "p50": sent.p50, "p99": sent.p99, "rate": count / sent.seconds,
     }
 
 
-def measure(drivers, chosen, sinks, authority, folder, say):
+def measure(drivers, chosen, sinks, authority, directory, say):
     """Returns the figures of all rounds, by workload and driver."""
     results = {}
     for workload in chosen:
@@ -102,7 +102,7 @@ def measure(drivers, chosen, sinks, authority, folder, say):
                     continue
                 try:
                     figures.setdefault(driver.name, []).append(
-                        once(driver, workload, sinks[workload.is_secure], authority, folder))
+                        once(driver, workload, sinks[workload.is_secure], authority, directory))
                 except Failure as failure:
                     say("%s: %s" % (driver.name, failure))
                     figures[driver.name] = None

@@ -28,8 +28,8 @@ def pairs(text):
     return [tuple(int(word) for word in line.split()) for line in text.split("\n") if line.strip()]
 
 
-def once(size, authority, is_secure, folder):
-    path, log_path = make_file(folder, size), os.path.join(folder, "receiver.log")
+def once(size, authority, is_secure, directory):
+    path, log_path = make_file(directory, size), os.path.join(directory, "receiver.log")
     with Sink(authority if is_secure else None, rate=RATE, log=log_path) as sink:
         words = [product("WaybillErrand"), "send-sampled", sink.url, path] + ([authority.path] if is_secure else [])
         samples = pairs(run(words).output)
@@ -40,12 +40,12 @@ def once(size, authority, is_secure, folder):
     return {"lead": max(leads(samples, log)), "samples": samples, "log": log}
 
 
-def measure(authority, rounds, scale, folder, say):
+def measure(authority, rounds, scale, directory, say):
     size = max(1 << 20, round((4 << 20) * scale))
     results = {}
     for is_secure in (False, True):
         name = "TLS" if is_secure else "plain"
         for number in range(rounds):
             say("acknowledged against read, %s: round %d of %d" % (name, number + 1, rounds))
-            results.setdefault(name, []).append(once(size, authority, is_secure, folder))
+            results.setdefault(name, []).append(once(size, authority, is_secure, directory))
     return results

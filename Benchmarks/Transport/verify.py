@@ -74,27 +74,27 @@ def check_form(form, digest):
         raise Failure("the file has %d wrong bytes" % len(parts.get("FILE", b"")))
 
 
-def check(driver, server, authority, folder, sizes=(100_000, 3_000_001)):
+def check(driver, server, authority, directory, sizes=(100_000, 3_000_001)):
     """Sends two concurrent forms of each size and checks the received ones."""
     scheme = "https" if isinstance(server.socket, ssl.SSLSocket) else "http"
     for size in sizes:
-        path = os.path.join(folder, "checked-%d" % size)
+        path = os.path.join(directory, "checked-%d" % size)
         with open(path, "wb") as file:
             content = os.urandom(size)
             file.write(content)
         server.forms = []
         url = "%s://127.0.0.1:%d/" % (scheme, server.server_address[1])
-        done = run(driver.words(url, path, 2, 2, authority, folder))
+        done = run(driver.words(url, path, 2, 2, authority, directory))
         sent = driver.read(done)
-        if len(server.forms) != 2 or sent.answers != 2:
-            raise Failure("%d forms and %d responses of 2 were received" % (len(server.forms), sent.answers))
+        if len(server.forms) != 2 or sent.responses != 2:
+            raise Failure("%d forms and %d responses of 2 were received" % (len(server.forms), sent.responses))
         for form in server.forms:
             check_form(form, hashlib.sha256(content).hexdigest())
         if sent.bytes != sum(len(body) for _, body in server.forms):
             raise Failure("it counts %d bytes" % sent.bytes)
 
 
-def check_all(drivers, authority, folder, say):
+def check_all(drivers, authority, directory, say):
     """Exits if a driver sends a different form, because its figures would not be comparable."""
     for is_secure in (False, True):
         server = Quiet(("127.0.0.1", 0), Receiver)
@@ -107,7 +107,7 @@ def check_all(drivers, authority, folder, say):
             if is_secure and not driver.is_secure:
                 continue
             try:
-                check(driver, server, authority.path, folder)
+                check(driver, server, authority.path, directory)
             except Failure as failure:
                 raise SystemExit("bench: %s%s: %s" % (driver.name, " over TLS" if is_secure else "", failure)) from None
         server.shutdown()

@@ -59,9 +59,9 @@ package struct Order: Sendable {
         share.latencies.reserveCapacity(count)
         for _ in 0..<count {
             let started = nanoseconds
-            let answer = try await send()
+            let response = try await send()
             share.latencies.append(nanoseconds - started)
-            guard let bytes = Int(answer) else { throw UnexpectedResponse(text: answer) }
+            guard let bytes = Int(response) else { throw UnexpectedResponse(text: response) }
             share.bytes += bytes
         }
         return share

@@ -52,7 +52,7 @@ static void keep_pace(long long count) {
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
 }
 
-static int answer(connection *connection, const char *text) {
+static int respond(connection *connection, const char *text) {
   size_t length = strlen(text);
   ssize_t sent = connection->session ? secure_write(connection->session, text, length)
                                      : send(connection->socket, text, length, MSG_NOSIGNAL);
@@ -65,7 +65,7 @@ static int answer_count(connection *connection) {
   snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", length, count);
   if (log_file) fflush(log_file);
   request_reset(&connection->request);
-  return answer(connection, text);
+  return respond(connection, text);
 }
 
 // Reads once. Returns -1 with EAGAIN if it would block, 0 at the end.
@@ -106,7 +106,7 @@ static int serve(connection *connection) {
     if (count <= 0) return 0;
     if (request->expects_continue && request->place != IN_HEAD) {
       request->expects_continue = 0;
-      if (!answer(connection, "HTTP/1.1 100 Continue\r\n\r\n")) return 0;
+      if (!respond(connection, "HTTP/1.1 100 Continue\r\n\r\n")) return 0;
     }
     if (log_file) fprintf(log_file, "%lld %lld\n", now_in_nanoseconds(), request->taken);
     keep_pace(request->taken - before);

@@ -17,10 +17,10 @@ enum Scene: String, CaseIterable {
     static let height = 3_024
 
     /// Draws missing images.
-    static func drawAll(in folder: String) async throws(JPEGError) {
+    static func drawAll(in directory: String) async throws(JPEGError) {
         let recompressor = JPEGRecompressor(.quality(94, mode: .fast))
         for scene in allCases {
-            let path = "\(folder)/\(scene.rawValue).jpg"
+            let path = "\(directory)/\(scene.rawValue).jpg"
             if access(path, F_OK) == 0 { continue }
             let pixels = JPEGPixels(width: width, height: height, format: .rgb, bytes: scene.bytes())
             _ = try await recompressor.recompress(.pixels(pixels), to: path)

@@ -55,8 +55,8 @@ final class Sink: Sendable {
             if head.expectsContinue, !send("HTTP/1.1 100 Continue\r\n\r\n", to: connection) { return }
             guard let taken = takeBody(of: head, &buffer, from: connection, pace) else { return }
             let count = String(taken)
-            let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(count.utf8.count)\r\n\r\n\(count)"
-            guard send(answer, to: connection) else { return }
+            let response = "HTTP/1.1 200 OK\r\nContent-Length: \(count.utf8.count)\r\n\r\n\(count)"
+            guard send(response, to: connection) else { return }
         }
     }
 

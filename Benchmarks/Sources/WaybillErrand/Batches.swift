@@ -8,9 +8,9 @@ enum Batches {
         let batch = UploadSession.shared.startBatch(of: 0..<count) { number in
             UploadRequest(.post, url, content: .form([.text("NUMBER", "\(number)"), .file("FILE", path: path)]))
         }
-        var answers = 0
-        for await result in batch.results where try result.response.status == .ok { answers += 1 }
-        return answers
+        var responses = 0
+        for await result in batch.results where try result.response.status == .ok { responses += 1 }
+        return responses
     }
 
     /// Sends all uploads concurrently, with a slot for each.
@@ -26,8 +26,8 @@ enum Batches {
     }
 
     /// Sends images under 100 KiB: as a batch, which compresses while others are sent, or sequentially.
-    static func photos(url: String, folder: String, count: Int, isBatch: Bool) async throws -> Int {
-        let paths = names(in: folder).map { folder + "/" + $0 }
+    static func photos(url: String, directory: String, count: Int, isBatch: Bool) async throws -> Int {
+        let paths = names(in: directory).map { directory + "/" + $0 }
         guard !paths.isEmpty else { return 0 }
         @Sendable func request(_ number: Int) -> UploadRequest {
             let part = MultipartPart.image("FILE", path: paths[number % paths.count], .maxBytes(.kibibytes(100)))
@@ -37,18 +37,18 @@ enum Batches {
             return try await UploadSession.shared.uploadAll(0..<count) { request($0) }
                 .count { try $0.response.status == .ok }
         }
-        var answers = 0
+        var responses = 0
         for number in 0..<count where try await UploadSession.shared.send(request(number)).status == .ok {
-            answers += 1
+            responses += 1
         }
-        return answers
+        return responses
     }
 
-    private static func names(in folder: String) -> [String] {
-        guard let directory = opendir(folder) else { return [] }
-        defer { closedir(directory) }
+    private static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(directory) {
+        while let entry = readdir(stream) {
             let name = withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) }
             if name.hasSuffix(".jpg") { names.append(name) }
         }

@@ -61,7 +61,7 @@ enum Errand {
         case .atOnce: print(try await Batches.atOnce(url: words[0], path: words[1], count: number(2)))
         case .photos:
             let isBatch = words.last == "batch"
-            print(try await Batches.photos(url: words[0], folder: words[1], count: number(2), isBatch: isBatch))
+            print(try await Batches.photos(url: words[0], directory: words[1], count: number(2), isBatch: isBatch))
         case .build: print(try await FormBuild.build(number(0), forms: number(1)))
         case .parse: print(try ParserRun.parse(words[0], boundary: words[1], chunk: number(2), total: number(3)))
         }

@@ -44,7 +44,7 @@ struct PageInBrowserTests {
     @Test func `dropped JPEG files fill the sides and other files are rejected`() async throws {
         try await withPage { _, scratch, browser in
             let cards = try await CardArtist.cards(in: scratch.path, width: 320)
-            let note = try scratch.write("note <b>.txt", Data("no picture".utf8))
+            let note = try scratch.write("note <b>.txt", Data("no image".utf8))
             try await browser.drop([note], on: "[data-side=BACK]")
             try await browser.until(
                 "document.getElementById('about-BACK').textContent === 'note <b>.txt is not a JPEG file.'")
@@ -126,8 +126,8 @@ struct PageInBrowserTests {
                 document.body.insertAdjacentHTML(
                     'beforeend', trusted.createHTML('<p onclick="window.hit = 4" style="color: red" id="put">x</p>'));
                 document.getElementById('put').click();
-                const picture = new Image();
-                picture.src = 'data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=';
+                const image = new Image();
+                image.src = 'data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=';
                 fetch('https://evil.example/').catch(() => {});
                 """
             try await browser.value(inject)
@@ -198,8 +198,8 @@ struct PageInBrowserTests {
                 #expect(try await browser.text("document.querySelector('.arrival').innerText").contains("waybill"))
                 #expect(try await browser.text("document.getElementById('news').textContent") == "Stored: scan.bin")
 
-                let picture = try scratch.write("p.jpg", jpeg(width: 100, height: 100, padding: 500_000))
-                try await browser.type(picture, into: "input[name=FRONT]")
+                let image = try scratch.write("p.jpg", jpeg(width: 100, height: 100, padding: 500_000))
+                try await browser.type(image, into: "input[name=FRONT]")
                 try await browser.limitUploads(to: 50_000)
                 try await browser.click("#submit")
                 try await browser.until("document.getElementById('amount').textContent.includes('%')")

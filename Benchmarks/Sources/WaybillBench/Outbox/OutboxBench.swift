@@ -19,12 +19,12 @@ struct OutboxBench {
         var first: [Double] = []
         var syncs: [Double] = []
         for _ in 0..<rounds {
-            let folder = try OutboxPlace()
-            syncs.append(try folder.syncs())
-            enqueue.append(try rate(.enqueue, folder, waiting))
-            grouped.append(try rate(.grouped, folder, waiting))
-            forms.append(try rate(.enqueueForms, folder, waiting))
-            first.append(try run(.first, folder, 1).wall.seconds)
+            let directory = try OutboxPlace()
+            syncs.append(try directory.syncs())
+            enqueue.append(try rate(.enqueue, directory, waiting))
+            grouped.append(try rate(.grouped, directory, waiting))
+            forms.append(try rate(.enqueueForms, directory, waiting))
+            first.append(try run(.first, directory, 1).wall.seconds)
             let another = try OutboxPlace()
             _ = try rate(.enqueue, another, 5_000)
             singly.append(try rate(.singly, another, 5_000))
@@ -45,11 +45,11 @@ struct OutboxBench {
     }
 
     private func memory(_ table: inout Table) throws(BenchError) {
-        let folder = try OutboxPlace()
-        let idle = try run(.idle, folder, 0)
-        _ = try rate(.enqueueForms, folder, waiting)
-        let list = try counted(try run(.list, folder, 0))
-        let deliver = try counted(try run(.deliver, folder, 0))
+        let directory = try OutboxPlace()
+        let idle = try run(.idle, directory, 0)
+        _ = try rate(.enqueueForms, directory, waiting)
+        let list = try counted(try run(.list, directory, 0))
+        let deliver = try counted(try run(.deliver, directory, 0))
         for (name, run) in [("idle and empty", idle), ("all listed", list), ("all delivered over HTTP", deliver)] {
             let megabytes = Double(run.peakMemory) / 1e6
             let over = Double(run.peakMemory - idle.peakMemory) / 1e6
@@ -65,8 +65,8 @@ struct OutboxBench {
         return [name, rates.median.fixed(0) + " /s", verdict]
     }
 
-    private func rate(_ step: OutboxErrand.Step, _ folder: OutboxPlace, _ count: Int) throws(BenchError) -> Double {
-        let output = try run(step, folder, count).output
+    private func rate(_ step: OutboxErrand.Step, _ directory: OutboxPlace, _ count: Int) throws(BenchError) -> Double {
+        let output = try run(step, directory, count).output
         guard let seconds = Double(output.split(separator: "\n").first ?? ""), seconds > 0 else {
             throw BenchError("\(step) printed \(output).")
         }
@@ -80,9 +80,9 @@ struct OutboxBench {
         return run
     }
 
-    private func run(_ step: OutboxErrand.Step, _ folder: OutboxPlace, _ count: Int) throws(BenchError) -> Run {
+    private func run(_ step: OutboxErrand.Step, _ directory: OutboxPlace, _ count: Int) throws(BenchError) -> Run {
         try Child.run(
-            Child.ownPath, [OutboxErrand.name, step.rawValue, folder.path + "/outbox", "\(count)", url])
+            Child.ownPath, [OutboxErrand.name, step.rawValue, directory.path + "/outbox", "\(count)", url])
     }
 }
 
@@ -91,10 +91,10 @@ private final class OutboxPlace {
     let path: String
 
     init() throws(BenchError) {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
-        var template = Array("\(folder)/waybill-bench.XXXXXX".utf8CString)
+        let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
+        var template = Array("\(directory)/waybill-bench.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw BenchError("A directory cannot be created in \(folder) (errno \(errno)).")
+            throw BenchError("A directory cannot be created in \(directory) (errno \(errno)).")
         }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

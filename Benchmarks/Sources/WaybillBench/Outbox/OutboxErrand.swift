@@ -28,7 +28,7 @@ struct OutboxErrand {
     static let name = "run-outbox"
 
     private let step: Step
-    private let folder: String
+    private let directory: String
     private let count: Int
     private let url: String
 
@@ -38,7 +38,7 @@ struct OutboxErrand {
             throw BenchError("The arguments are invalid. Usage: run-outbox STEP DIRECTORY COUNT [URL]")
         }
         self.step = step
-        folder = words[1]
+        directory = words[1]
         self.count = count
         url = words.count > 3 ? words[3] : ""
     }
@@ -48,7 +48,7 @@ struct OutboxErrand {
         configuration.kinds = [FreeUpload.self, LastUpload.self]
         if step == .singly { (configuration.slots, configuration.slotsPerLane) = (1, 1) }
         if step == .grouped { (configuration.slots, configuration.slotsPerLane) = (512, 512) }
-        let outbox = try await Outbox(at: folder, configuration: configuration)
+        let outbox = try await Outbox(at: directory, configuration: configuration)
         switch step {
         case .idle: break
         case .enqueue:
