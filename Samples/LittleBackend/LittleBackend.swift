@@ -47,7 +47,7 @@ public final class LittleBackend: Sendable {
     public func delayResponse(toEffect number: Int) async { await state.delay(number) }
 
     /// Sends the delayed response.
-    public func descriptorClosed() async { await ledger.hold(nil) }
+    public func sendDelayedResponse() async { await state.delay(nil) }
 
     /// Closes the port.
     public func stop() async {

@@ -38,7 +38,7 @@ struct InTheProgram {
         self.report("           and then the report is raised to high")
         for task in [report, letter, alarm] { await Self.waitUntilQueued(task) }
 
-        await backend.descriptorClosed()
+        await backend.sendDelayedResponse()
         var responses: [String] = []
         for task in [letter, again] { responses.append(try await task.response.text) }
         for task in [first, report, alarm] { _ = try await task.response }

@@ -69,7 +69,7 @@ import WaybillOutbox
         _ = await backend.wait { $0.effects.count == 1 }
         await group.triggerGracefulShutdown()
         try await running.value
-        await backend.descriptorClosed()
+        await backend.sendDelayedResponse()
         #expect(!outbox.isOwner)
 
         outbox = try await worker.open("\(directory.path)/outbox")
@@ -96,7 +96,7 @@ import WaybillOutbox
         let running = Task { try await group.run() }
         _ = await backend.wait { $0.effects.count == 1 }
         await group.triggerGracefulShutdown()
-        await backend.descriptorClosed()
+        await backend.sendDelayedResponse()
         try await running.value
 
         outbox = try await worker.open("\(directory.path)/outbox")
