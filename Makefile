@@ -191,7 +191,7 @@ bench-setup: setup ## what bench and bench-jpeg compare with and judge by
 
 bench-jpeg: bench-setup ## pictures, against other programs; the table goes into Docs/Benchmarks.md
 	$(call say,Building the benchmarks)
-	@swift build -c release --package-path Benchmarks --product JPEGErrand
+	@swift build -c release --package-path Benchmarks --product JPEGWorkload
 	@swift build -c release --package-path Benchmarks --product BenchLauncher
 	@tools=$$(Scripts/bench-setup where quality); $$tools/bin/python Benchmarks/JPEG/bench_jpeg.py --python "$$tools/bin/python" \
 		--cache "$$(dirname "$$tools")" --rounds $(BENCH_ROUNDS) \
@@ -199,7 +199,7 @@ bench-jpeg: bench-setup ## pictures, against other programs; the table goes into
 
 bench-colours: bench-setup ## colours of wide-gamut pictures, against littlecms
 	$(call say,Building the benchmarks)
-	@swift build -c release --package-path Benchmarks --product JPEGErrand
+	@swift build -c release --package-path Benchmarks --product JPEGWorkload
 	@$$(Scripts/bench-setup where quality)/bin/python Benchmarks/JPEG/colours.py \
 		$(if $(BENCH_JPEG_CORPUS),--corpus "$(BENCH_JPEG_CORPUS)")
 

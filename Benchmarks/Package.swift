@@ -13,7 +13,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "CBench"),
-        .executableTarget(name: "JPEGErrand", dependencies: [.product(name: "WaybillJPEG", package: "waybill")]),
+        .executableTarget(name: "JPEGWorkload", dependencies: [.product(name: "WaybillJPEG", package: "waybill")]),
 
         // The launcher of the measured processes, their network, and the server.
         .executableTarget(name: "BenchLauncher"),
@@ -24,7 +24,7 @@ let package = Package(
         // Peers: a C program built by SwiftPM would load the Swift runtime.
         .target(name: "BenchDriver"),
         .executableTarget(
-            name: "WaybillErrand", dependencies: ["BenchDriver", .product(name: "Waybill", package: "waybill")]),
+            name: "WaybillWorkload", dependencies: ["BenchDriver", .product(name: "Waybill", package: "waybill")]),
         .executableTarget(
             name: "PeerAHC",
             dependencies: [

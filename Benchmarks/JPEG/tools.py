@@ -25,7 +25,7 @@ def output_of(*words):
 
 
 def ours():
-    program = os.path.join(PRODUCTS, "JPEGErrand")
+    program = os.path.join(PRODUCTS, "JPEGWorkload")
     if not os.access(program, os.X_OK):
         raise SystemExit("bench-jpeg: %s is not built. Run make bench-jpeg." % program)
 
@@ -142,4 +142,4 @@ def libjpeg_of(command):
 
 def draw(directory):
     """Draws images for a run without a directory of photos."""
-    subprocess.run([os.path.join(PRODUCTS, "JPEGErrand"), "draw", directory], check=True)
+    subprocess.run([os.path.join(PRODUCTS, "JPEGWorkload"), "draw", directory], check=True)

@@ -15,7 +15,7 @@ def forms(rounds, scale, say):
     say("forms of many parts")
     for _ in range(rounds):
         for parts, name in ((1_000, "1,000"), (10_000, "10,000")):
-            results[name].append(run([product("WaybillErrand"), "build-form", parts, total // parts]).cpu)
+            results[name].append(run([product("WaybillWorkload"), "build-form", parts, total // parts]).cpu)
     return results
 
 
@@ -24,13 +24,13 @@ def pictures(rounds, scale, directory, say):
     count = max(4, round(100 * scale))
     drawn = os.path.join(directory, "pictures")
     os.makedirs(drawn, exist_ok=True)
-    run([product("JPEGErrand"), "draw", drawn])
+    run([product("JPEGWorkload"), "draw", drawn])
     results = {"count": count, "batch": [], "in-turn": []}
     with Sink(rate=RATE) as sink:
         for number in range(rounds):
             say("%d images at 500 KiB/s: round %d of %d" % (count, number + 1, rounds))
             for way in ("batch", "in-turn"):
-                done = run([product("WaybillErrand"), "send-photos", sink.url, drawn, count, way])
+                done = run([product("WaybillWorkload"), "send-photos", sink.url, drawn, count, way])
                 if done.output.strip() != str(count):
                     raise Failure("%s of %d responses arrived" % (done.output.strip(), count))
                 results[way].append(done.wall)

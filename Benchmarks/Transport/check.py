@@ -50,7 +50,7 @@ class Processor:
     name = "processor"
 
     def __init__(self, directory):
-        self.program = product("WaybillErrand")
+        self.program = product("WaybillWorkload")
         if run(["true"]).instructions is None:
             raise Failure("the counters of the processor are unavailable on this machine (perf_event_open(2))")
 
@@ -67,7 +67,7 @@ class Callgrind:
         if not shutil.which("valgrind") or not shutil.which("strip"):
             raise Failure("valgrind or strip is not installed")
         self.program = os.path.join(directory, "stripped")
-        subprocess.run(["strip", "--strip-debug", "-o", self.program, product("WaybillErrand")], check=True)
+        subprocess.run(["strip", "--strip-debug", "-o", self.program, product("WaybillWorkload")], check=True)
 
     def count(self, words):
         tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1", self.program]

@@ -122,7 +122,7 @@ def go_drivers(directory):
 
 def all_drivers(python, directory):
     """Returns the installed drivers, and the names of missing ones."""
-    errand = product("WaybillErrand")
+    errand = product("WaybillWorkload")
     session = "URLSession of Swift " + machine.swift()
     found = [
         Driver("waybill", [errand, "send"], "this checkout"),

@@ -43,7 +43,7 @@ def contents():
 
 def parsers(python, directory):
     """Returns the command prefix of each parser by name, the versions, and the missing parsers."""
-    found, versions, absent = {"waybill": [product("WaybillErrand"), "parse-form"]}, [], []
+    found, versions, absent = {"waybill": [product("WaybillWorkload"), "parse-form"]}, [], []
     version = output_of(python, "-c", "import multipart; print(multipart.__version__)") if python else ""
     if re.fullmatch(r"[\d.]+", version):
         found["defnull"] = [python, os.path.join(PEERS, "parse.py")]

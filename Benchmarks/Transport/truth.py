@@ -31,7 +31,7 @@ def pairs(text):
 def once(size, authority, is_secure, directory):
     path, log_path = make_file(directory, size), os.path.join(directory, "receiver.log")
     with Sink(authority if is_secure else None, rate=RATE, log=log_path) as sink:
-        words = [product("WaybillErrand"), "send-sampled", sink.url, path] + ([authority.path] if is_secure else [])
+        words = [product("WaybillWorkload"), "send-sampled", sink.url, path] + ([authority.path] if is_secure else [])
         samples = pairs(run(words).output)
     with open(log_path) as file:
         log = pairs(file.read())

@@ -285,7 +285,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     func socketWillClose() {
         mostSent = max(mostSent, uploaded - framing)
-        probe?.descriptorClosed()
+        probe?.release()
     }
 
     /// Returns whether the head is a 417 to our `Expect`, after which libcurl repeats the request without it.

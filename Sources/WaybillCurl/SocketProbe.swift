@@ -64,7 +64,7 @@ struct SocketProbe {
     }
 
     /// Takes the last sample and releases the socket.
-    mutating func descriptorClosed() {
+    mutating func release() {
         _ = sample()
         setCorked(false)
         socket = nil

@@ -46,7 +46,7 @@ import WaybillStores
 
     private static func fromOutbox(_ path: String) async {
         do {
-            try await OutboxErrand.run(path)
+            try await OutboxStep.run(path)
         } catch {
             fail("\(error)")
         }

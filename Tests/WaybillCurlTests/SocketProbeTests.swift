@@ -18,7 +18,7 @@ import Testing
         var probe = SocketProbe(socket: line.socket)
         probe.setCorked(true)
         #expect(isHeld(line.socket))
-        probe.descriptorClosed()
+        probe.release()
         #expect(!isHeld(line.socket))
     }
 
@@ -31,7 +31,7 @@ import Testing
         #expect(unsafe send(line.socket, text, text.utf8.count, 0) == text.utf8.count)
         #expect(probe.sample()?.written == UInt64(text.utf8.count))
         #expect(probe.writtenAtMost == UInt64(text.utf8.count))
-        probe.descriptorClosed()
+        probe.release()
         #expect(probe.writtenAtMost == nil)
         #expect(probe.sample()?.written == UInt64(text.utf8.count))
     }

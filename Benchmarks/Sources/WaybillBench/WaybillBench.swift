@@ -8,7 +8,7 @@ struct WaybillBench {
     static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
         do {
-            if words.first == OutboxErrand.name { runErrand(words.dropFirst()) }
+            if words.first == OutboxStep.name { runStep(words.dropFirst()) }
             let options = try Options(words)
             if options.names.contains("parser-memory") { print(try ParserMemory.measure(), terminator: "\n\n") }
             if options.names.contains("outbox") {
@@ -20,10 +20,10 @@ struct WaybillBench {
     }
 
     /// The mode in which this program starts itself as the measured process.
-    private static func runErrand(_ words: ArraySlice<String>) -> Never {
+    private static func runStep(_ words: ArraySlice<String>) -> Never {
         Task.detached {
             do {
-                try await OutboxErrand(words).run()
+                try await OutboxStep(words).run()
                 exit(0)
             } catch {
                 fail(error)

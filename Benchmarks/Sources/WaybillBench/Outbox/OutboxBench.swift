@@ -65,7 +65,7 @@ struct OutboxBench {
         return [name, rates.median.fixed(0) + " /s", verdict]
     }
 
-    private func rate(_ step: OutboxErrand.Step, _ directory: OutboxPlace, _ count: Int) throws(BenchError) -> Double {
+    private func rate(_ step: OutboxStep.Step, _ directory: OutboxPlace, _ count: Int) throws(BenchError) -> Double {
         let output = try run(step, directory, count).output
         guard let seconds = Double(output.split(separator: "\n").first ?? ""), seconds > 0 else {
             throw BenchError("\(step) printed \(output).")
@@ -80,9 +80,9 @@ struct OutboxBench {
         return run
     }
 
-    private func run(_ step: OutboxErrand.Step, _ directory: OutboxPlace, _ count: Int) throws(BenchError) -> Run {
+    private func run(_ step: OutboxStep.Step, _ directory: OutboxPlace, _ count: Int) throws(BenchError) -> Run {
         try Child.run(
-            Child.ownPath, [OutboxErrand.name, step.rawValue, directory.path + "/outbox", "\(count)", url])
+            Child.ownPath, [OutboxStep.name, step.rawValue, directory.path + "/outbox", "\(count)", url])
     }
 }
 

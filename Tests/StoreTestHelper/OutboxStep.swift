@@ -7,7 +7,7 @@ import WaybillStores
 ///     StoreTestHelper outbox PATH
 ///
 /// It uses the account `test` of either store. It prints the number of delivered items.
-enum OutboxErrand {
+enum OutboxStep {
     static func run(_ path: String) async throws(OutboxError) {
         var configuration = Outbox.Configuration()
         configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]

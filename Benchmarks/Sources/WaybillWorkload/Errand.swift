@@ -68,7 +68,7 @@ enum Errand {
     }
 
     private static func fail(_ text: String) -> Never {
-        let message = Array("WaybillErrand: \(text)\n".utf8)
+        let message = Array("WaybillWorkload: \(text)\n".utf8)
         write(STDERR_FILENO, message, message.count)
         exit(1)
     }

@@ -3,11 +3,11 @@ import WaybillJPEG
 
 /// Recompresses one image. `make bench-jpeg` measures the time and memory of this process.
 ///
-///     JPEGErrand best|fast|draft BYTES IN OUT
-///     JPEGErrand library                          prints the version of libjpeg
-///     JPEGErrand draw DIRECTORY                   draws images, for benchmarks without photos
+///     JPEGWorkload best|fast|draft BYTES IN OUT
+///     JPEGWorkload library                          prints the version of libjpeg
+///     JPEGWorkload draw DIRECTORY                   draws images, for benchmarks without photos
 @main
-struct JPEGErrand {
+struct JPEGWorkload {
     static func main() async {
         let words = Array(CommandLine.arguments.dropFirst())
         do throws(JPEGError) {
@@ -19,7 +19,7 @@ struct JPEGErrand {
                 let recompressor = JPEGRecompressor(.maxBytes(.bytes(limit), mode: mode))
                 _ = try await recompressor.recompress(.file(words[2]), to: words[3], replacing: true)
             } else {
-                fail("The arguments are invalid. JPEGErrand.swift lists them.")
+                fail("The arguments are invalid. JPEGWorkload.swift lists them.")
             }
         } catch {
             fail("\(error)")
@@ -29,7 +29,7 @@ struct JPEGErrand {
     private static let modes: [String: JPEGOptions.Mode] = ["best": .best, "fast": .fast, "draft": .draft]
 
     private static func fail(_ message: String) -> Never {
-        let text = Array("JPEGErrand: \(message)\n".utf8)
+        let text = Array("JPEGWorkload: \(message)\n".utf8)
         _ = write(STDERR_FILENO, text, text.count)
         exit(1)
     }

@@ -4,7 +4,7 @@ import Waybill
 import WaybillOutbox
 
 /// A step that this program runs as the measured process: `run-outbox STEP DIRECTORY COUNT [URL]`.
-struct OutboxErrand {
+struct OutboxStep {
     enum Step: String {
         /// Enqueues uploads whose delivery is a no-op, and prints the seconds.
         case enqueue
