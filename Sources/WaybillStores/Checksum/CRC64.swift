@@ -40,7 +40,7 @@ package struct CRC64: Sendable, Hashable {
     ///
     /// Appending zero bytes is a linear map of the 64 bits, which is applied by repeated squaring: O(log `count`).
     package func appending(_ other: UInt64, count: Int64) -> CRC64 {
-        precondition(count >= 0, "a number of bytes is not negative")
+        precondition(count >= 0, "The count must not be negative.")
         guard count > 0 else { return self }
         var zeros = LinearMap.oneZeroByte
         var result = value

@@ -17,12 +17,14 @@ enum StoreTimeLimit {
             throw error
         } catch is TimeLimit.TimeoutError {
             throw StoreError(
-                late ?? failing, "\(name) took longer than \(limit): look why it hangs, or allow more time")
+                late ?? failing,
+                "\(name) exceeded the time limit of \(limit). Check why it hangs, or increase the limit.")
         } catch is CancellationError where Task.isCancelled {
-            throw StoreError(.cancelled, "cancelled during \(name)")
+            throw StoreError(.cancelled, "\(name) was cancelled.")
         } catch {
             throw StoreError(
-                failing, "\(name) failed with an error of type \(type(of: error)): see the cause", cause: error)
+                failing, "\(name) failed with an error of type \(type(of: error)). See the underlying error.",
+                cause: error)
         }
     }
 }

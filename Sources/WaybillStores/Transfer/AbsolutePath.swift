@@ -8,7 +8,7 @@ enum AbsolutePath {
     static func of(_ path: String) throws(StoreError) -> String {
         guard !path.hasPrefix("/") else { return path }
         guard let folder = unsafe getcwd(nil, 0) else {
-            throw StoreError(.fileNotFound, "the working directory is gone: give an absolute path")
+            throw StoreError(.fileNotFound, "The working directory no longer exists. Use an absolute path.")
         }
         defer { unsafe free(folder) }
         return unsafe "\(String(cString: folder))/\(path)"

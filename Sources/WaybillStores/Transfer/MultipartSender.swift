@@ -91,7 +91,7 @@ struct MultipartSender<Store: PartStore>: Sendable {
         }
     }
 
-    private static var cancelled: StoreError { StoreError(.cancelled, "the upload was cancelled") }
+    private static var cancelled: StoreError { StoreError(.cancelled, "The upload was cancelled.") }
 }
 
 extension StoreError {

@@ -123,7 +123,8 @@ extension StoreError: BatchFailure {
             self = .cancelledBeforeStart
         } else {
             self.init(
-                .invalidArgument, "The closure returned no upload for the item; the cause says why.", cause: error)
+                .invalidArgument, "The closure returned no upload for the item. See the underlying error.",
+                cause: error)
         }
     }
 }

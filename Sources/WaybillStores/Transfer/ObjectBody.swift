@@ -14,7 +14,8 @@ extension UploadContent {
             case .form(let form): return try await form.prepared()
             case .notAFile(let url):
                 throw UploadError(
-                    .invalidRequest, "\(Redaction.url(url)) is not a file URL, which content from a file needs",
+                    .invalidRequest,
+                    "The URL \(Redaction.url(url)) is not a file URL, which content from a file requires.",
                     phase: .preparing)
             }
         } catch let error as BodyError {

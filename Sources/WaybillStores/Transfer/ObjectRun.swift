@@ -62,7 +62,7 @@ final class ObjectRun: Sendable {
     ) async throws(UploadError) -> UploadResponse {
         await gate.wait { !$0 }
         guard !Task.isCancelled else {
-            throw UploadError(.cancelled, "the upload was cancelled", phase: .cancelled)
+            throw UploadError(.cancelled, "The upload was cancelled.", phase: .cancelled)
         }
         var request = request
         if let group { request.options?.group = group }

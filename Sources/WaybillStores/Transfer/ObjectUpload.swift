@@ -4,7 +4,7 @@ public import WaybillCore
 /// The handle of an object's upload, which consists of one request or of many parts.
 ///
 /// ```swift
-/// let upload = client.startUpload(of: "film.mov", to: "films/7.mov")
+/// let upload = client.startUpload(file: "film.mov", to: "films/7.mov")
 /// for await progress in upload.progress { bar.show(progress.fraction) }
 /// let stored = try await upload.value
 /// ```

@@ -27,22 +27,22 @@ struct PartPlan: Sendable, Hashable {
         guard wished >= limits.smallest, wished <= limits.largest else {
             throw StoreError(
                 .invalidArgument,
-                "parts of \(wished.bytes) bytes are not allowed: choose from \(limits.smallest.bytes) to "
-                    + "\(limits.largest.bytes)")
+                "The part size must be between \(limits.smallest.bytes) and \(limits.largest.bytes) bytes; got "
+                    + "\(wished.bytes).")
         }
         let share = objectSize / Int64(limits.most) + (objectSize % Int64(limits.most) == 0 ? 0 : 1)
         let size = share <= wished.bytes ? wished.bytes : Self.rounded(share)
         guard size <= limits.largest.bytes else {
             throw StoreError(
                 .objectTooLarge,
-                "an object of \(objectSize) bytes is more than \(limits.most) parts of \(limits.largest.bytes) bytes")
+                "The object has \(objectSize) bytes, more than \(limits.most) parts of \(limits.largest.bytes) bytes.")
         }
         self.init(objectSize: objectSize, partSize: size)
     }
 
     /// Creates a plan with a part size that is known to be allowed.
     init(objectSize: Int64, partSize: Int64) {
-        precondition(objectSize >= 0 && partSize > 0, "sizes are not negative")
+        precondition(objectSize >= 0 && partSize > 0, "The object or part size is invalid.")
         self.objectSize = objectSize
         self.partSize = partSize
     }
@@ -55,7 +55,7 @@ struct PartPlan: Sendable, Hashable {
 
     /// Returns the byte range of a part in the object.
     func range(of number: Int) -> Range<Int64> {
-        precondition(numbers.contains(number), "there is no such part")
+        precondition(numbers.contains(number), "The part number is out of range.")
         let start = Int64(number - 1) * partSize
         return start..<min(objectSize, start + min(partSize, objectSize - start))
     }

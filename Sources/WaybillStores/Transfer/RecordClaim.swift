@@ -40,7 +40,7 @@ final class RecordClaim: Sendable {
             do {
                 bytes = try record.encoded()
             } catch {
-                throw StoreError(.recordDirectoryUnusable, "the record can't be written as JSON", cause: error)
+                throw StoreError(.recordDirectoryUnusable, "The record can't be encoded as JSON.", cause: error)
             }
             try RecordFileSystem.replace("\(name).json", in: folder, with: bytes, filePath)
         }

@@ -70,7 +70,8 @@ extension RecordDirectory {
             }
             // Poll: `flock` offers no notification, and blocking in it would occupy a thread.
             guard (try? await Task.sleep(for: .milliseconds(50))) != nil else {
-                throw StoreError(.cancelled, "cancelled while another upload of the same file was waited for")
+                throw StoreError(
+                    .cancelled, "The task was cancelled while waiting for another upload of the same file.")
             }
         }
     }

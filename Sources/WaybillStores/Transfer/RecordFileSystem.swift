@@ -26,16 +26,17 @@ enum RecordFileSystem {
     /// Opens a directory that only this user can access, and creates it if it does not exist.
     static func openDirectory(_ path: String) throws(StoreError) -> FileDescriptor {
         guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-            throw StoreError(.recordDirectoryUnusable, "the folder of records needs an absolute path: \(shown(path))")
+            throw StoreError(
+                .recordDirectoryUnusable, "The path of the record directory must be absolute: \(shown(path))")
         }
         createDirectories(path)
         let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard raw >= 0 else { throw unusable(path, "can't be opened: \(SystemError.last)") }
         let folder = FileDescriptor(owning: raw)
         let status = try look(at: folder, path)
-        guard status.st_uid == geteuid() else { throw unusable(path, "belongs to somebody else") }
+        guard status.st_uid == geteuid() else { throw unusable(path, "belongs to another user") }
         guard status.st_mode & 0o077 == 0 else {
-            throw unusable(path, "is open to others: give it mode 0700")
+            throw unusable(path, "is accessible to other users", "Set its mode to 0700.")
         }
         return folder
     }
@@ -44,15 +45,15 @@ enum RecordFileSystem {
     static func lock(_ name: String, in folder: FileDescriptor, _ path: String) throws(StoreError) -> FileDescriptor? {
         while true {
             let raw = unsafe openat(folder.raw, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            guard raw >= 0 else { throw unusable(path, "takes no lock file: \(SystemError.last)") }
+            guard raw >= 0 else { throw unusable(path, "does not allow a lock file: \(SystemError.last)") }
             let file = FileDescriptor(owning: raw)
             let status = try look(at: file, path)
             guard status.st_uid == geteuid(), status.st_mode & S_IFMT == S_IFREG else {
-                throw unusable(path, "has a lock file that is not ours")
+                throw unusable(path, "contains a lock file of another user, or one that is not a regular file")
             }
             guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
                 guard errno == EWOULDBLOCK || errno == EINTR else {
-                    throw unusable(path, "takes no locks: \(SystemError.last)")
+                    throw unusable(path, "does not support locks: \(SystemError.last)")
                 }
                 return nil
             }
@@ -72,15 +73,15 @@ enum RecordFileSystem {
         let raw = unsafe openat(folder.raw, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard raw >= 0 else {
             if errno == ENOENT { return nil }
-            if errno == ELOOP { throw refused(path, "is a link") }
+            if errno == ELOOP { throw refused(path, "is a symbolic link") }
             throw refused(path, "can't be opened: \(SystemError.last)")
         }
         let file = FileDescriptor(owning: raw)
         let status = try look(at: file, path)
-        guard status.st_mode & S_IFMT == S_IFREG else { throw refused(path, "is no file") }
-        guard status.st_uid == geteuid() else { throw refused(path, "belongs to somebody else") }
-        guard status.st_mode & 0o077 == 0 else { throw refused(path, "is open to others") }
-        guard status.st_nlink == 1 else { throw refused(path, "has a second name") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw refused(path, "is not a regular file") }
+        guard status.st_uid == geteuid() else { throw refused(path, "belongs to another user") }
+        guard status.st_mode & 0o077 == 0 else { throw refused(path, "is accessible to other users") }
+        guard status.st_nlink == 1 else { throw refused(path, "has several hard links") }
         // A file that is too large can't be a record: return no bytes, so that it is treated as corrupt.
         guard status.st_size <= largest else { return [] }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
@@ -132,20 +133,20 @@ enum RecordFileSystem {
     private static func look(at file: FileDescriptor, _ path: String) throws(StoreError) -> stat {
         var status = stat()
         guard unsafe fstat(file.raw, &status) == 0 else {
-            throw unusable(path, "can't be looked at: \(SystemError.last)")
+            throw unusable(path, "can't be examined: \(SystemError.last)")
         }
         return status
     }
 
     private static func shown(_ path: String) -> String { StoreError.shown(path) }
 
-    private static func unusable(_ path: String, _ why: String) -> StoreError {
-        StoreError(
-            .recordDirectoryUnusable,
-            "the folder of records can't be used: \(shown(path)) \(why). Another one will do, or none")
+    private static func unusable(
+        _ path: String, _ why: String, _ remedy: String = "Use another directory, or none."
+    ) -> StoreError {
+        StoreError(.recordDirectoryUnusable, "The record directory \(shown(path)) \(why). \(remedy)")
     }
 
     private static func refused(_ path: String, _ why: String) -> StoreError {
-        StoreError(.recordRefused, "the record \(shown(path)) \(why): look whose it is, and remove it")
+        StoreError(.recordRefused, "The record \(shown(path)) \(why). Check its owner, and remove it.")
     }
 }

@@ -59,16 +59,18 @@ struct ResumeSubject: Sendable, Hashable, Codable {
 
     /// Returns a readable description of the first difference from `now`; `nil` if they are equal.
     func difference(from now: ResumeSubject) -> String? {
-        if place != now.place { return "it is of another file or another object" }
-        if size != now.size { return "the file had \(size) bytes and has \(now.size)" }
-        if inode != now.inode || device != now.device { return "another file lies at the path" }
+        if place != now.place { return "the record is for another file or another object" }
+        if size != now.size { return "the size of the file changed from \(size) to \(now.size) bytes" }
+        if inode != now.inode || device != now.device { return "the path refers to another file" }
         if (modifiedSeconds, modifiedNanoseconds) != (now.modifiedSeconds, now.modifiedNanoseconds) {
-            return "the file was written to since"
+            return "the file was modified"
         }
         if (changedSeconds, changedNanoseconds) != (now.changedSeconds, now.changedNanoseconds) {
-            return "the file was written to or renamed since, or its times were set"
+            return "the file was modified or renamed, or its times were set"
         }
-        if partSize != now.partSize { return "it has parts of \(partSize) bytes, and \(now.partSize) are wanted" }
+        if partSize != now.partSize {
+            return "the part size is \(partSize) bytes in the record, but \(now.partSize) in the configuration"
+        }
         return nil
     }
 }
@@ -136,16 +138,18 @@ extension ResumeRecord {
     static func read(_ bytes: [UInt8], for subject: ResumeSubject, at now: Int64) -> LoadedRecord {
         let data = Data(bytes)
         guard let kind = try? JSONDecoder().decode(Kind.self, from: data), kind.format == format else {
-            return .useless("it is torn, or no record at all", nil)
+            return .useless("the record is corrupt, or not a record", nil)
         }
-        guard kind.version == version else { return .useless("it is of version \(kind.version)", nil) }
+        guard kind.version == version else { return .useless("the record has version \(kind.version)", nil) }
         guard let file = try? JSONDecoder().decode(File.self, from: data),
             (try? checksum(of: file.record)) == file.checksum
-        else { return .useless("its checksum does not fit", nil) }
+        else { return .useless("the checksum of the record is wrong", nil) }
         if let difference = file.record.subject.difference(from: subject) {
             return .useless(difference, file.record)
         }
-        if let expires = file.record.expires, expires <= now { return .useless("the store has forgotten it", nil) }
+        if let expires = file.record.expires, expires <= now {
+            return .useless("the upload has expired at the store", nil)
+        }
         return .usable(file.record)
     }
 

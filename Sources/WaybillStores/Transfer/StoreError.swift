@@ -9,7 +9,7 @@ public import WaybillCore
 /// } catch where error.isStored {
 ///     // The object is there; only the callback failed. Don't send it again.
 /// } catch {
-///     print(error)      // rejected: the store answered 403 AccessDenied … [request 5C3D…]
+///     print(error)      // rejected: OSS responded with 403 AccessDenied: … [request 5C3D…]
 /// }
 /// ```
 ///
@@ -110,6 +110,12 @@ extension StoreError {
     static func shown(_ text: String, atMost most: Int = 300) -> String {
         let kept = text.unicodeScalars.prefix(most)
         return Redaction.escaped(String(String.UnicodeScalarView(kept)) + (kept.endIndex < text.endIndex ? "…" : ""))
+    }
+
+    /// Returns a string of external origin like ``shown(_:atMost:)``, with a full stop unless it ends a sentence.
+    static func sentence(_ text: String) -> String {
+        let text = shown(text)
+        return text.last.map { ".!?…。".contains($0) } == true ? text : "\(text)."
     }
 }
 

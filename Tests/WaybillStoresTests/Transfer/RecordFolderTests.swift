@@ -143,15 +143,15 @@ import WaybillMultipart
             return reason
         }
         #expect(try reason(subject) == "usable")
-        #expect(try reason(await self.subject(partSize: 2_000)).contains("parts of 1000"))
+        #expect(try reason(await self.subject(partSize: 2_000)).contains("1000 bytes in the record"))
         #expect(try reason(await self.subject("other")).contains("another object"))
-        #expect(try reason(subject, at: 8) { $0.expires = 8 }.contains("forgotten"))
-        #expect(try reason(subject) { $0.subject.size = 4 } == "the file had 4 bytes and has 3000")
+        #expect(try reason(subject, at: 8) { $0.expires = 8 }.contains("expired"))
+        #expect(try reason(subject) { $0.subject.size = 4 } == "the size of the file changed from 4 to 3000 bytes")
         #expect(try reason(subject) { $0.subject.inode += 1 }.contains("another file"))
-        #expect(try reason(subject) { $0.subject.modifiedNanoseconds += 1 }.contains("written to"))
+        #expect(try reason(subject) { $0.subject.modifiedNanoseconds += 1 }.contains("modified"))
         let text = String(decoding: try record.encoded(), as: UTF8.self)
         let newer = text.replacing(#""version":1"#, with: #""version":2"#)
-        #expect(ResumeRecord.read(Array(newer.utf8), for: subject, at: 0) == .useless("it is of version 2", nil))
+        #expect(ResumeRecord.read(Array(newer.utf8), for: subject, at: 0) == .useless("the record has version 2", nil))
     }
 
     @Test func `a modified file invalidates its record`() async throws {

@@ -36,7 +36,7 @@ struct OSSFileUpload: Sendable {
         let path = try AbsolutePath.of(path)
         var looked = source
         if looked == nil { looked = try await SourceFile.look(at: path) }
-        guard let source = looked else { preconditionFailure("the file was looked at") }
+        guard let source = looked else { preconditionFailure("The file must have been examined.") }
         let size = source.stamp.size
         run.setTotal(size)
         guard size > max(0, (multipart.wholeUpTo ?? client.configuration.wholeUpTo).bytes) else {
@@ -89,7 +89,7 @@ struct OSSFileUpload: Sendable {
                 return try await once(source, plan, record, run)
             } catch let second {
                 var second = second
-                second.message += "; it was begun anew once before"
+                second.message += " The upload was already restarted once."
                 throw second
             }
         }

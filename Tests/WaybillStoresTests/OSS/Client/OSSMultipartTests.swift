@@ -81,7 +81,7 @@ import WaybillCore
         world.store.fail(.noSuchUpload, on: .uploadPart, part: 3, times: nil)
         let error = try await storeError { try await world.client.upload(file: file.path, to: "other") }
         #expect(error.code == .uploadGone)
-        #expect(error.message.contains("anew once before"))
+        #expect(error.message.contains("already restarted once"))
         #expect(world.count(.initiate) == 4)
     }
 
@@ -184,7 +184,7 @@ import WaybillCore
         #expect(world.store.state.uploads.values.map(\.parts.count) == [1])
         // The record belongs to the previous file: it is dropped, and the upload in the store is aborted.
         let stored = try await world.client.upload(file: path, to: "k")
-        #expect(stored.beginning == .afterDiscarding("the file had 400000 bytes and has 400001"))
+        #expect(stored.beginning == .afterDiscarding("the size of the file changed from 400000 to 400001 bytes"))
         #expect(world.store.state.aborted.count == 1)
         #expect(world.store.state.uploads.isEmpty)
         #expect(world.store.object("k")?.content.size == 400_001)

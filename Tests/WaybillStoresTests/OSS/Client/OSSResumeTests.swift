@@ -115,12 +115,13 @@ import WaybillMultipart
         let path = "\(world.directory.path("records"))/\(try #require(world.records.first))"
         try #require(unsafe truncate(path, 100) == 0)
         let torn = try await world.client.upload(file: file.path, to: "k")
-        #expect(torn.beginning == .afterDiscarding("it is torn, or no record at all"))
+        #expect(torn.beginning == .afterDiscarding("the record is corrupt, or not a record"))
         try await begin()
         var other = OSSMultipartOptions()
         other.partSize = .bytes(150_000)
         let stored = try await world.client.upload(file: file.path, to: "k", multipart: other)
-        #expect(stored.beginning == .afterDiscarding("it has parts of 102400 bytes, and 150000 are wanted"))
+        let reason = "the part size is 102400 bytes in the record, but 150000 in the configuration"
+        #expect(stored.beginning == .afterDiscarding(reason))
         try await begin()
         try #require(unsafe chmod(path, 0o644) == 0)
         let error = try await storeError { try await world.client.upload(file: file.path, to: "k") }
