@@ -88,16 +88,16 @@ struct CredentialCache: Sendable {
         guard credentials.isValid(at: now) else {
             throw StoreError(
                 .credentialsExpired,
-                "the credentials that were fetched had run out already: check the clocks, and that whoever gives them keeps "
-                    + "none that are old")
+                "The fetched credentials have already expired. Check the clocks, and that the token server does not "
+                    + "cache expired credentials.")
         }
         return credentials
     }
 
     static let refused = StoreError(
         .credentialsRejected,
-        "the store refused credentials that were fetched a moment ago: check what the token server's role may do, and that "
-            + "it is of this store")
+        "The store rejected newly fetched credentials. Check the permissions of the token server's role, and that "
+            + "the credentials belong to this store.")
 }
 
 /// The timing of credential fetches.

@@ -19,11 +19,10 @@ struct CredentialProcess: Sendable {
 
     private func output() throws(StoreError) -> [UInt8] {
         guard arguments.first?.utf8.first == UInt8(ascii: "/") else {
-            throw failure(
-                "a command is named by its absolute path, so that no folder of PATH can put another in its place")
+            throw failure("the path is not absolute. Specify the absolute path of the command.")
         }
         var pipe: [Int32] = [-1, -1]
-        guard unsafe Glibc.pipe(&pipe) == 0 else { throw failure("no pipe can be made (errno \(errno))") }
+        guard unsafe Glibc.pipe(&pipe) == 0 else { throw failure("creating a pipe failed (errno \(errno)).") }
         for end in pipe { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(pipe[0]) }
         let child: pid_t
@@ -38,8 +37,10 @@ struct CredentialProcess: Sendable {
         do throws(StoreError) {
             let bytes = try read(pipe[0], until: child, &status)
             guard status == 0 else {
-                let code = status & 0x7F == 0 ? "status \((status >> 8) & 0xFF)" : "signal \(status & 0x7F)"
-                throw failure("it ended with \(code): run it by hand to see why")
+                let hasExited = status & 0x7F == 0
+                let end =
+                    hasExited ? "exited with status \((status >> 8) & 0xFF)" : "was killed by signal \(status & 0x7F)"
+                throw failure("it \(end). Run the command manually to see its error output.")
             }
             return bytes
         } catch {
@@ -72,7 +73,7 @@ struct CredentialProcess: Sendable {
         defer { unsafe pointers.forEach { unsafe free($0) } }
         var child = pid_t()
         let code = unsafe posix_spawn(&child, arguments[0], &actions, &attributes, &pointers, environ)
-        guard code == 0 else { throw failure("it can't be started (errno \(code))") }
+        guard code == 0 else { throw failure("the command can't be started (errno \(code)).") }
         return child
     }
 
@@ -84,7 +85,8 @@ struct CredentialProcess: Sendable {
         var hasEnded = false
         while true {
             guard ContinuousClock.now < end else {
-                throw StoreError(.credentialsTimedOut, "\(name) took longer than \(limit): look why it hangs")
+                throw StoreError(
+                    .credentialsTimedOut, "\(name) exceeded the time limit of \(limit). Check why it hangs.")
             }
             if !hasEnded { hasEnded = unsafe waitpid(child, &status, WNOHANG) == child }
             var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -100,14 +102,14 @@ struct CredentialProcess: Sendable {
                 continue
             }
             bytes += buffer[..<count]
-            guard bytes.count <= Self.longest else { throw failure("it prints more than 64 KiB") }
+            guard bytes.count <= Self.longest else { throw failure("its output exceeds 64 KiB.") }
         }
     }
 
-    private var name: String { "the credential command \(StoreError.shown(arguments.first ?? "", atMost: 100))" }
+    private var name: String { "The credential command \(StoreError.shown(arguments.first ?? "", atMost: 100))" }
 
     private func failure(_ reason: String) -> StoreError {
-        StoreError(.credentialsUnavailable, "\(name) gave no credentials: \(reason)")
+        StoreError(.credentialsUnavailable, "\(name) returned no credentials: \(reason)")
     }
 }
 

@@ -57,7 +57,7 @@ public struct CredentialProvider: Sendable {
             guard credentials != rejected else {
                 throw StoreError(
                     .credentialsRejected,
-                    "the store refused the only credentials there are: check id, secret and token")
+                    "The store rejected the fixed credentials. Check the AccessKey ID, secret and security token.")
             }
             return credentials
         }

@@ -29,8 +29,8 @@ struct EnvironmentCredentials: Sendable {
         guard credentials != rejecting else {
             throw StoreError(
                 .credentialsRejected,
-                "the store refused the credentials of the environment: check OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET and, "
-                    + "for temporary ones, OSS_SESSION_TOKEN")
+                "The store rejected the credentials of the environment. Check OSS_ACCESS_KEY_ID, "
+                    + "OSS_ACCESS_KEY_SECRET and, for temporary credentials, OSS_SESSION_TOKEN.")
         }
         return credentials
     }
@@ -38,7 +38,8 @@ struct EnvironmentCredentials: Sendable {
     private func value(of name: String) throws(StoreError) -> String {
         guard let value = optional(name) else {
             throw StoreError(
-                .credentialsUnavailable, "\(name) is not set in the environment: set it, or give credentials")
+                .credentialsUnavailable,
+                "The environment variable \(name) is not set. Set it, or use other credentials.")
         }
         return value
     }

@@ -81,12 +81,13 @@ final class FederatedCredentials: Sendable {
             let fetch = fetch
             let credentials = try await StoreTimeLimit.run(
                 limit, clock: clock, failing: .credentialsUnavailable, late: .credentialsTimedOut,
-                "fetching credentials", fetch)
+                "Fetching credentials", fetch)
             guard let credentials else {
                 return .failure(
                     StoreError(
                         .credentialsUnavailable,
-                        "no credentials were given: whoever fetches them must return some, or throw and say why"))
+                        "No credentials were returned. Return credentials from the closure, or throw an error with "
+                            + "the reason."))
             }
             return .success(credentials)
         } catch {
@@ -100,7 +101,9 @@ final class FederatedCredentials: Sendable {
         await ledger.wait { $0.landed >= flight }
         let (landed, result) = ledger.read { ($0.landed, $0.lastResult) }
         guard landed >= flight, let result else {
-            throw StoreError(.cancelled, "cancelled while credentials were fetched; the fetch goes on for others")
+            throw StoreError(
+                .cancelled,
+                "The task was cancelled while credentials were being fetched. The fetch continues for other tasks.")
         }
         let credentials = try result.get()
         guard credentials != rejecting else { throw CredentialCache.refused }

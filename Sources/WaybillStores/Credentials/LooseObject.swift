@@ -8,13 +8,13 @@ struct LooseObject: Sendable {
     /// Parses a response of at most 64 KiB. Errors never contain the input.
     init(_ bytes: [UInt8], what: String, failing code: StoreError.Code) throws(StoreError) {
         guard bytes.count <= Self.longest else {
-            throw StoreError(code, "an answer of \(bytes.count) bytes is not read for \(what): 64 KiB are the limit")
+            throw StoreError(code, "The JSON of \(what) has \(bytes.count) bytes, more than the limit of 64 KiB.")
         }
         guard case .object(let object)? = try? JSONDecoder().decode(LooseJSON.self, from: Data(bytes)) else {
             throw StoreError(
                 code,
-                "what should be \(what) is no JSON object: \(bytes.count) bytes came; look for the page of a proxy or of a "
-                    + "login")
+                "Expected \(what) as a JSON object, but got \(bytes.count) bytes in another format. Check whether a "
+                    + "proxy or a login page responded.")
         }
         self.init(object)
     }
@@ -51,7 +51,7 @@ struct LooseObject: Sendable {
         }
         guard let date else {
             throw StoreError(
-                code, "the expiration can't be read: give ISO 8601, or seconds or milliseconds since 1970")
+                code, "The expiration is not a valid date. Use ISO 8601, or seconds or milliseconds since 1970.")
         }
         return date
     }

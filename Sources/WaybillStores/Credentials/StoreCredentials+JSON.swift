@@ -24,11 +24,11 @@ extension StoreCredentials {
         try Self.checkForFailure(answer, hasCredentials: found != nil)
         guard let found, let id = found.text(of: identifiers) else {
             throw StoreError(
-                .credentialsMalformed, "the JSON has no AccessKeyId, neither outside nor in an object inside")
+                .credentialsMalformed, "The JSON has no AccessKeyId, neither at the top level nor in a nested object.")
         }
         let secrets = ["accesskeysecret", "secretaccesskey", "secretkey", "accesssecret", "sk"]
         guard let secret = found.text(of: secrets) else {
-            throw StoreError(.credentialsMalformed, "the JSON has no AccessKeySecret beside its AccessKeyId")
+            throw StoreError(.credentialsMalformed, "The JSON has an AccessKeyId but no AccessKeySecret.")
         }
         self.init(
             accessKeyID: id, accessKeySecret: .secret(secret),
@@ -46,10 +46,10 @@ extension StoreCredentials {
         let code = answer.text("code", "errorcode", "error")
         let isFailure = status.map { $0 != "200" } ?? false || code?.lowercased() == "failed"
         guard isFailure || !hasCredentials && code != nil else { return }
-        let message = answer.text("errormessage", "message", "msg", "errordescription") ?? "it has no message"
+        let message = answer.text("errormessage", "message", "msg", "errordescription") ?? "no message"
         throw StoreError(
             .credentialsUnavailable,
-            "the token server gave an error instead of credentials: \(StoreError.shown(message)) "
-                + "(\(StoreError.shown(code ?? status ?? "")))")
+            "The token server returned an error instead of credentials: \(StoreError.shown(message)) "
+                + "(\(StoreError.shown(code ?? status ?? ""))).")
     }
 }

@@ -42,14 +42,15 @@ public struct StoreCredentials: Sendable, Hashable {
         let texts = [accessKeyID, accessKeySecret.value] + (securityToken.map { [$0.value] } ?? [])
         guard texts.allSatisfy({ !$0.isEmpty }) else {
             throw StoreError(
-                .credentialsUnavailable, "a part of the credentials is empty: check where they come from")
+                .credentialsUnavailable,
+                "The AccessKey ID, secret or security token is empty. Check the source of the credentials.")
         }
         // The values become header fields, in which a line break would start another field.
         guard texts.allSatisfy({ $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } }) else {
             throw StoreError(
                 .credentialsMalformed,
-                "the credentials hold a blank, a line break or a character beyond ASCII: look for what was pasted along "
-                    + "with them")
+                "The credentials contain whitespace or a character that is not printable ASCII. Check whether they "
+                    + "were copied correctly.")
         }
         if let expiration { try Self.check(expiration) }
     }
@@ -60,8 +61,8 @@ public struct StoreCredentials: Sendable, Hashable {
         guard seconds >= 1_420_070_400, seconds < 7_258_118_400 else {
             throw StoreError(
                 .credentialsMalformed,
-                "the credentials' expiration is not between the years 2015 and 2200: give ISO 8601, or seconds or "
-                    + "milliseconds since 1970")
+                "The expiration of the credentials is not between the years 2015 and 2200. Use ISO 8601, or seconds "
+                    + "or milliseconds since 1970.")
         }
     }
 }

@@ -28,7 +28,7 @@ final class DeliveryRecord: RecordKeeper {
         do {
             bytes = try record.encoded()
         } catch {
-            throw StoreError(.recordDirectoryUnusable, "the record can't be written as JSON", cause: error)
+            throw StoreError(.recordDirectoryUnusable, "The record can't be encoded as JSON.", cause: error)
         }
         state.withLock { $0 = State(bytes: bytes, parts: record.parts.count) }
         await keep(bytes)

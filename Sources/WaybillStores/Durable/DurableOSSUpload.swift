@@ -108,12 +108,12 @@ public struct DurableOSSUpload: DurableUpload {
     ) throws(StoreError) {
         try configuration.check()
         guard let bucket = bucket ?? configuration.bucket else {
-            throw StoreError(.invalidBucket, "no bucket was named: give one, or one to the configuration")
+            throw StoreError(.invalidBucket, "No bucket is specified. Specify one, or set one in the configuration.")
         }
         if let field = options.headers.first(where: { Self.secretFields.contains($0.name.canonicalName) }) {
             throw DurableFile.refused(
-                "the header field \(field.name) holds a secret, and secrets are not written down: name an account instead"
-            )
+                "The header field \(field.name) contains a secret, and secrets are not saved. Use a named account "
+                    + "instead.")
         }
         var options = options
         // Persist the derived type: the table of file extensions can change in the next release.

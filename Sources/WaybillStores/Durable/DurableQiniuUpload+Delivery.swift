@@ -75,8 +75,8 @@ extension DurableQiniuUpload {
         guard let keys = account.keys else {
             throw StoreError(
                 .invalidPutPolicy,
-                "the upload has a policy of its own, and the account \(StoreError.shown(credential)) gives tokens that were "
-                    + "made elsewhere: name an account with keys, or have the policy made there")
+                "The upload has its own put policy, but the account \(StoreError.shown(credential)) provides tokens "
+                    + "created elsewhere. Use an account with keys, or put the policy into those tokens.")
         }
         let upload = self
         return .keys(keys) { _, now in

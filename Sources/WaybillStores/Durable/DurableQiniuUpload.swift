@@ -148,7 +148,7 @@ public struct DurableQiniuUpload: DurableUpload {
             try policy.check(at: .now)
             guard policy.scope.bucket == bucket, policy.forcesSaveKey || policy.scope.covers(key) else {
                 throw StoreError(
-                    .invalidPutPolicy, "the scope of the policy is for another bucket or another key than the upload")
+                    .invalidPutPolicy, "The scope of the put policy does not cover the bucket and key of the upload.")
             }
         }
         guard let size = file.count, isInParts else { return }

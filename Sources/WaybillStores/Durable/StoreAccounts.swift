@@ -106,11 +106,11 @@ extension NamedCredentials {
             let texts = texts
             return .provider { _ in try QiniuUploadToken(try await texts.text(of: name)) }
         }
-        let keys = try LooseObject(Array(text.value.utf8), what: "keys of Qiniu", failing: .credentialsMalformed)
+        let keys = try LooseObject(Array(text.value.utf8), what: "Qiniu keys", failing: .credentialsMalformed)
         guard let accessKey = keys.text("accesskey", "ak"), let secretKey = keys.text("secretkey", "sk") else {
             throw StoreError(
                 .credentialsMalformed,
-                "the JSON of the account \(StoreError.shown(name)) has no access key and secret key")
+                "The JSON of the account \(StoreError.shown(name)) has no access key or no secret key.")
         }
         return .keys(QiniuKeys(accessKey: accessKey, secretKey: .secret(secretKey)), bucket: bucket)
     }

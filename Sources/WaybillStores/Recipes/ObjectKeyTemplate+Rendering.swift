@@ -87,7 +87,8 @@ extension ObjectKeyTemplate {
     private func digest(_ value: String?, _ name: String) throws(StoreError) -> String {
         guard let value else {
             throw StoreError(
-                .invalidParameter, "the key template \"\(pattern)\" wants \(name), and nobody has read the bytes yet")
+                .invalidParameter,
+                "The key template \"\(pattern)\" requires \(name), which is not set. Compute it from the content.")
         }
         return value
     }
@@ -97,26 +98,26 @@ extension ObjectKeyTemplate {
     ) throws(StoreError) -> String {
         guard let value = values.parameters[name].map({ String($0.prefix(length ?? .max)) }) else {
             throw StoreError(
-                .missingParameter, "the key template \"\(pattern)\" wants the parameter \"\(name)\": give it a value")
+                .missingParameter, "The key template \"\(pattern)\" requires the parameter \"\(name)\". Set its value.")
         }
         let segments = value.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         let flaw: String? =
             if value.isEmpty {
                 "is empty"
             } else if value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) {
-                "holds a control character"
+                "contains a control character"
             } else if segments.count > 1, !mayHaveSlashes {
-                "holds a slash; {+\(name)} lets it name a directory"
+                "contains a slash. Use {+\(name)} to allow slashes"
             } else if segments.contains(where: {
                 $0.isEmpty || $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8)
             }) {
-                "has a step of its path that is empty, . or .."
+                "contains . or .. or an empty path component"
             } else {
                 nil
             }
         guard let flaw else { return value }
         // The message does not quote the value, which can be personal data.
-        throw StoreError(.invalidParameter, "the parameter \"\(name)\" of an object key \(flaw)")
+        throw StoreError(.invalidParameter, "The parameter \"\(name)\" of the object key \(flaw).")
     }
 }
 

@@ -58,7 +58,7 @@ public struct ObjectKeyTemplate: Sendable, Hashable {
 
     func check() throws(StoreError) {
         guard let flaw else { return }
-        throw StoreError(.invalidKeyTemplate, "the key template \"\(pattern)\" can't be read: \(flaw)")
+        throw StoreError(.invalidKeyTemplate, "The key template \"\(pattern)\" is invalid: \(flaw).")
     }
 }
 
@@ -116,14 +116,14 @@ extension ObjectKeyTemplate {
                 text.append(character)
             case "{":
                 guard let end = rest.firstIndex(of: "}") else {
-                    throw Flaw(message: "a brace is not closed; a brace as such is written twice")
+                    throw Flaw(message: "a brace is not closed; write {{ for a literal brace")
                 }
                 if !text.isEmpty { steps.append(.text(text)) }
                 text = ""
                 steps.append(try field(rest[..<end]))
                 rest = rest[rest.index(after: end)...]
             case "}":
-                throw Flaw(message: "a brace is closed that was not opened; a brace as such is written twice")
+                throw Flaw(message: "a closing brace has no opening brace; write }} for a literal brace")
             default: text.append(character)
             }
         }
@@ -140,17 +140,17 @@ extension ObjectKeyTemplate {
         if let colon = name.firstIndex(of: ":") {
             let digits = name[name.index(after: colon)...]
             guard let number = Int(digits), (1...999).contains(number) else {
-                throw Flaw(message: "{\(expression)} wants a length from 1 to 999 behind its colon")
+                throw Flaw(message: "{\(expression)} must have a length from 1 to 999 after its colon")
             }
             length = number
             name = name[..<colon]
         }
         guard !name.isEmpty, name.utf8.allSatisfy(isWordByte) else {
-            throw Flaw(message: "{\(expression)} is no name: letters, digits and _ make one")
+            throw Flaw(message: "{\(expression)} is not a valid name; use letters, digits and underscores")
         }
         let field = Field.known[String(name)] ?? .parameter(String(name))
         if mark == .withSlashes, Field.known[String(name)] != nil {
-            throw Flaw(message: "{\(expression)} has no slashes to let through")
+            throw Flaw(message: "{\(expression)} is not a parameter, and only parameters can contain slashes")
         }
         return .field(field, mark: mark, length: length)
     }
