@@ -184,7 +184,7 @@ struct QiniuTokenTests {
                 }
             ),
             (
-                "pipeline",
+                "persistentPipeline",
                 policy {
                     $0.persistentOps = "a"; $0.persistentType = 1; $0.persistentPipeline = "p"
                 }

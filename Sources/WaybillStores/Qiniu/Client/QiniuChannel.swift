@@ -50,8 +50,8 @@ final class QiniuChannel: Sendable {
         guard token.scope.bucket != bucket else { return }
         throw StoreError(
             .uploadTokenDoesNotCover,
-            "the upload token is for the bucket \(StoreError.shown(token.scope.bucket)), and the upload for "
-                + "\(StoreError.shown(bucket)): name the account that belongs to it")
+            "The upload token is for the bucket \(StoreError.shown(token.scope.bucket)), but the upload is for "
+                + "\(StoreError.shown(bucket)). Use an account of that bucket.")
     }
 
     /// Restricts further requests to the present region.
@@ -117,13 +117,13 @@ final class QiniuChannel: Sendable {
             guard client.tokens.isRenewable else {
                 throw StoreError(
                     .uploadTokenExpired,
-                    "the upload token expired on the way: give a provider that makes a new one, or a longer deadline")
+                    "The upload token expired during the upload. Use a token provider, or a later deadline.")
             }
             try await renew(.replace)
         }
         return try state.withLock { state throws(StoreError) in
             guard let host = state.route.host else {
-                throw StoreError(.regionUnknown, "there is no host to send to: name one")
+                throw StoreError(.regionUnknown, "No upload host is available. Specify at least one host.")
             }
             return (host, state.token)
         }

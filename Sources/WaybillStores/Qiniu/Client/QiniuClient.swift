@@ -200,7 +200,7 @@ public struct QiniuPutOptions: Sendable {
     func namedFields() throws(StoreError) -> [(name: String, value: String)] {
         let reserved: Set<String> = ["token", "key", "file", "crc32"]
         for name in formFields.keys where reserved.contains(name) {
-            throw StoreError(.invalidArgument, "the form's field \(name) is not yours to set")
+            throw StoreError(.invalidArgument, "The form field \(name) is reserved.")
         }
         return try Self.named(variables, "x:") + Self.named(metadata, "x-qn-meta-")
             + formFields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -217,8 +217,9 @@ public struct QiniuPutOptions: Sendable {
             let bare = name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name
             guard !bare.isEmpty, bare.utf8.allSatisfy({ (33...126).contains($0) }) else {
                 throw StoreError(
-                    .invalidArgument, "\(prefix)\(StoreError.shown(bare)) can't be a name: use letters, digits, - and _"
-                )
+                    .invalidArgument,
+                    "The name \(prefix)\(StoreError.shown(bare)) is invalid. Use letters, digits, hyphens and "
+                        + "underscores.")
             }
             result.append((prefix + bare, value))
         }

@@ -40,7 +40,7 @@ struct QiniuParts: PartStore {
             request(.post, call, "", bucket: call.token.scope.bucket, key: put.key)
         }
         guard let begun = try? JSONDecoder().decode(Begun.self, from: Data(response.body)), isID(begun.uploadId) else {
-            throw Self.unreadable(response, host, "has no id of an upload")
+            throw Self.unreadable(response, host, "has no upload ID")
         }
         return (begun.uploadId, begun.expireAt, host)
     }
@@ -83,11 +83,12 @@ struct QiniuParts: PartStore {
             return request
         }
         guard let taken = try? JSONDecoder().decode(Taken.self, from: Data(response.body)) else {
-            throw Self.unreadable(response, host, "has no etag of a part")
+            throw Self.unreadable(response, host, "has no ETag of the part")
         }
         if let md5 = taken.md5, md5.lowercased() != sums.md5 {
             throw StoreError(
-                .checksumMismatch, "part \(number) arrived as other bytes than were sent: it is sent again")
+                .checksumMismatch,
+                "Checksum mismatch: the store received other bytes of part \(number). The part is sent again.")
         }
         return PartReceipt(
             number: number, size: plan.size(of: number), tag: taken.etag, checksum: URLSafeBase64.encode(sums.blocks))
@@ -105,7 +106,7 @@ struct QiniuParts: PartStore {
                 Self.request(.get, call, rest, bucket: bucket, key: put.key)
             }
             guard let page = try? JSONDecoder().decode(Page.self, from: Data(response.body)) else {
-                throw Self.unreadable(response, host, "is no list of parts")
+                throw Self.unreadable(response, host, "is not a list of parts")
             }
             for part in page.parts {
                 let own = known[part.partNumber]
@@ -159,8 +160,8 @@ struct QiniuParts: PartStore {
                 guard look.code == .uploadGone else { throw error }
                 var gone = error
                 gone.message =
-                    "the store has most likely made the object, for it no longer knows the parts; its answer was lost. "
-                    + "Look whether the object is there"
+                    "The store has probably created the object, because it no longer knows the parts; its response "
+                    + "was lost. Check whether the object exists."
                 throw gone
             }
             return try await complete(json, ownHash, isRepeated: true)
@@ -189,8 +190,8 @@ struct QiniuParts: PartStore {
             var gone = error
             gone.outcome = .unknown
             gone.message =
-                "the store has most likely made the object, for it no longer knows the parts, and an earlier answer was an "
-                + "error. Look whether the object is there"
+                "The store has probably created the object, because it no longer knows the parts; an earlier "
+                + "response was an error. Check whether the object exists."
             throw gone
         }
         return try put.object(of: response, host, ownHash: ownHash, token: channel.token)
@@ -216,7 +217,8 @@ struct QiniuParts: PartStore {
     }
 
     private static func unreadable(_ response: UploadResponse, _ host: String, _ what: String) -> StoreError {
-        var error = StoreError(.unexpectedResponse, "the store said yes, but its answer \(what)", outcome: .unknown)
+        var error = StoreError(
+            .unexpectedResponse, "The request succeeded, but the response \(what).", outcome: .unknown)
         error.status = response.status.code
         error.requestID = response.headers[QiniuResponseParser.requestID]
         error.host = host

@@ -23,7 +23,7 @@ struct QiniuPut: Sendable {
 
     /// Uploads a payload that has been examined already.
     func perform(_ payload: QiniuPayload) async throws(StoreError) -> QiniuObject {
-        guard !Task.isCancelled else { throw StoreError(.cancelled, "the upload was cancelled") }
+        guard !Task.isCancelled else { throw StoreError(.cancelled, "The upload was cancelled.") }
         run.setTotal(payload.size)
         let channel = try await QiniuChannel(
             client: client, run: run, key: key, size: payload.size, options: options)
@@ -96,7 +96,8 @@ struct QiniuPut: Sendable {
         guard token.hasStandardResponse else { return object }
         guard let hash = said?.hash else {
             var error = StoreError(
-                .unexpectedResponse, "the store said yes, but its answer has no hash: look whether the object is there",
+                .unexpectedResponse,
+                "The upload succeeded, but the response has no hash. Check whether the object exists.",
                 outcome: .unknown)
             (error.host, error.requestID, error.status) = (host, object.requestID, response.status.code)
             throw error
@@ -105,7 +106,8 @@ struct QiniuPut: Sendable {
             guard hash == ownHash else {
                 var error = StoreError(
                     .checksumMismatch,
-                    "the store has \(StoreError.shown(hash)) where \(ownHash) was sent: upload it again")
+                    "Checksum mismatch: the store reports \(StoreError.shown(hash)), expected \(ownHash). Upload the "
+                        + "object again.")
                 (error.host, error.requestID, error.status) = (host, object.requestID, response.status.code)
                 throw error
             }

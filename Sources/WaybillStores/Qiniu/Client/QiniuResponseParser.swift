@@ -51,15 +51,16 @@ enum QiniuResponseParser {
             error = StoreError(
                 .unexpectedResponse,
                 answer.hasRequestID
-                    ? "the store answered \(taken.status.code), which is no yes and no no"
-                    : "the answer is not Qiniu's: it has no X-Reqid. Something in between answers in its place",
+                    ? "The store responded with \(taken.status.code), which is neither success nor an error."
+                    : "The response is not from Qiniu: it has no X-Reqid. Check for a proxy between this machine and "
+                        + "the store.",
                 outcome: .unknown)
         case .failure(let failure):
             response = failure.response
             error = StoreError(failure)
             if failure.code == .rejected, !answer.hasRequestID {
                 error.code = .unexpectedResponse
-                error.message = "somebody else answers in Qiniu's place: \(failure.message)"
+                error.message = "A server other than Qiniu responded. \(failure.message)"
             } else if failure.code == .rejected, let status = answer.status {
                 (error.code, error.message) = explanation(status, answer.message, operation)
             }
@@ -74,19 +75,21 @@ enum QiniuResponseParser {
     private static func explanation(
         _ status: Int, _ said: String, _ operation: QiniuRetry.Operation
     ) -> (StoreError.Code, String) {
-        let words = said.isEmpty ? "nothing more" : StoreError.shown(said)
+        let reason = said.isEmpty ? "." : ": \(StoreError.sentence(said))"
         switch status {
-        case 401: return (.rejected, "the upload token is not good, or no longer: \(words). Get a new one")
-        case 406: return (.checksumMismatch, "what arrived has another checksum than what was read before: \(words)")
-        case 413: return (.sizeNotAllowed, "the file is larger than the upload token allows: \(words)")
+        case 401: return (.rejected, "The upload token is invalid or has expired\(reason) Get a new one.")
+        case 406:
+            return (.checksumMismatch, "Checksum mismatch: the store received other bytes than were read\(reason)")
+        case 413: return (.sizeNotAllowed, "The file exceeds the size that the upload token allows\(reason)")
         case 579:
             return (
-                .storedButCallbackFailed, "the object is stored; the callback failed: \(words). Don't send it again"
+                .storedButCallbackFailed,
+                "The object is stored, but the callback failed\(reason) Do not upload it again."
             )
         case 612 where operation != .form && operation != .begin, 701:
-            return (.uploadGone, "the store no longer knows this upload: \(words)")
-        case 614: return (.objectExists, "something else is stored under this key: \(words)")
-        default: return (.rejected, "the store answered \(status): \(words)")
+            return (.uploadGone, "The store no longer knows this upload\(reason)")
+        case 614: return (.objectExists, "A different object exists under this key\(reason)")
+        default: return (.rejected, "The store responded with \(status)\(reason)")
         }
     }
 

@@ -63,7 +63,7 @@ public struct QiniuSource: Sendable {
     }
 
     private init(_ part: MultipartPart) {
-        guard case .preparing(let preparation) = part.content else { preconditionFailure("images are prepared") }
+        guard case .preparing(let preparation) = part.content else { preconditionFailure("An image must be prepared.") }
         self.init(.preparing(preparation), fileName: part.fileName ?? "image.jpg", contentType: part.contentType)
     }
 }
@@ -118,7 +118,7 @@ struct QiniuPayload: Sendable {
             let file = try await SourceFile.look(at: path)
             content = .file(file)
             size = file.stamp.size
-        case .preparing: preconditionFailure("what was prepared is there")
+        case .preparing: preconditionFailure("The content must have been prepared.")
         }
         self.fileName = fileName
         self.contentType = contentType

@@ -58,7 +58,7 @@ struct QiniuRegionAnswer: Sendable, Hashable, Codable {
     /// - Throws: ``StoreError`` with ``StoreError/Code/regionUnknown`` if no host is left.
     init(json: [UInt8], suffixes: [String]) throws(StoreError) {
         guard let wire = try? JSONDecoder().decode(Wire.self, from: Data(json)) else {
-            throw StoreError(.regionUnknown, "the answer of the service of regions is not what it should be")
+            throw StoreError(.regionUnknown, "The response of the region service is malformed.")
         }
         var refused = 0
         regions = wire.hosts.compactMap { entry in
@@ -73,8 +73,9 @@ struct QiniuRegionAnswer: Sendable, Hashable, Codable {
             throw StoreError(
                 .regionUnknown,
                 refused > 0
-                    ? "none of the \(refused) hosts that were named ends in one of \(suffixes.joined(separator: ", "))"
-                    : "the service of regions names no host that takes uploads")
+                    ? "None of the \(refused) hosts in the response has a trusted suffix "
+                        + "(\(suffixes.joined(separator: ", ")))."
+                    : "The region service returned no upload hosts.")
         }
     }
 

@@ -60,7 +60,7 @@ final class QiniuRegionCache: Sendable {
         }
         if let known { return known }
         guard let result = await flight?.value else {
-            throw StoreError(.regionUnknown, "nobody was asked where the bucket is")
+            throw StoreError(.regionUnknown, "The region of the bucket was not queried.")
         }
         return try result.get()
     }
@@ -86,7 +86,7 @@ final class QiniuRegionCache: Sendable {
     }
 
     private func ask(_ key: Key) async -> Result<QiniuRegionAnswer, StoreError> {
-        var last = StoreError(.regionUnknown, "no service of regions is configured")
+        var last = StoreError(.regionUnknown, "No region service is configured.")
         for service in query.services {
             let base = service.contains("://") ? service : "\(scheme)://\(service)"
             let ak = PercentEncoding.query(key.accessKey)
@@ -115,8 +115,8 @@ final class QiniuRegionCache: Sendable {
         let said = QiniuResponseParser.message(of: error.response)
         var result = StoreError(
             .regionUnknown,
-            "where the bucket \(key.bucket) is could not be found out: "
-                + (said.isEmpty ? error.message : "the service answered \(StoreError.shown(said))"),
+            "The region of the bucket \(key.bucket) could not be determined. "
+                + (said.isEmpty ? error.message : "The region service responded: \(StoreError.sentence(said))"),
             outcome: error.outcome, cause: error)
         result.status = error.response?.status.code
         return result

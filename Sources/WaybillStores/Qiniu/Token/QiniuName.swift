@@ -14,15 +14,17 @@ package enum QiniuName {
             }
         }
         return (1...63).contains(bytes.count) && isPlain
-            ? nil : "a bucket's name has 1 to 63 letters, digits, - and _: not \(JSONText.quoted(name))"
+            ? nil
+            : "The bucket name \(JSONText.quoted(name)) is invalid. Use 1 to 63 letters, digits, hyphens, "
+                + "underscores and dots."
     }
 
     /// Returns why an object can't have a key, or `nil`. The limit is 749 bytes; a NUL would truncate the key in some
     /// clients.
     static func problem(ofKey key: String) -> String? {
         let count = key.utf8.count
-        if count >= 750 { return "a key of \(count) bytes is too long: Qiniu takes fewer than 750. Shorten it" }
-        if key.utf8.contains(0) { return "a key can't contain a NUL" }
+        if count >= 750 { return "The key has \(count) bytes, more than the limit of 749. Shorten it." }
+        if key.utf8.contains(0) { return "The key contains a NUL character. Remove it." }
         return nil
     }
 

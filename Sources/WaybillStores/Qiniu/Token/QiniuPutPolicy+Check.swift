@@ -17,13 +17,13 @@ extension QiniuPutPolicy {
         case .bucket: return nil
         case .key(let key, _):
             if insertOnly {
-                return "insertOnly contradicts a scope that may overwrite its key: use the scope of a new key"
+                return "insertOnly contradicts a scope that can overwrite its key. Use a scope for a new key."
             }
             return QiniuName.problem(ofKey: key)
         case .newKey(let key, _): return QiniuName.problem(ofKey: key)
         case .prefix(let prefix, _):
             return prefix.isEmpty
-                ? "isPrefixalScope needs the beginning of a key: use the scope of the bucket for all keys"
+                ? "isPrefixalScope requires a prefix. Use a scope for the bucket to allow all keys."
                 : QiniuName.problem(ofKey: prefix)
         }
     }
@@ -31,54 +31,60 @@ extension QiniuPutPolicy {
     private func deadlineProblem(at now: Date) -> String? {
         let seconds = deadline.timeIntervalSince1970
         guard seconds.isFinite, seconds < 4_294_967_296 else {
-            return "the deadline is not a number of seconds that the store can read (32 bits)"
+            return "The deadline is not a valid time (32 bits of seconds since 1970)."
         }
-        guard deadline > now else { return "the deadline has passed: nothing could be uploaded with this token" }
+        guard deadline > now else { return "The deadline has passed. Use a later one." }
         return nil
     }
 
     private var answerProblem: String? {
         if !callbackURLs.isEmpty {
-            if returnURL != nil { return "callbackUrl and returnUrl: the store can do one of them" }
-            if returnBody != nil { return "callbackUrl and returnBody: what the callback answers is returned" }
-            if callbackBody?.isEmpty ?? true { return "callbackUrl needs a callbackBody" }
+            if returnURL != nil { return "callbackUrl and returnUrl are mutually exclusive." }
+            if returnBody != nil {
+                return "callbackUrl and returnBody are mutually exclusive: the response of the callback is returned."
+            }
+            if callbackBody?.isEmpty ?? true { return "callbackUrl requires callbackBody." }
             if callbackURLs.contains(where: { !Self.isURL($0) || $0.contains(";") }) {
-                return "each callbackUrl has to begin with http:// or https://, without a semicolon"
+                return "Each callbackUrl must begin with http:// or https:// and contain no semicolon."
             }
         } else if callbackHost != nil || callbackBody != nil || callbackBodyType != nil || callbackFetchesKey {
-            return "callbackHost, callbackBody, callbackBodyType and callbackFetchKey need a callbackUrl"
+            return "callbackHost, callbackBody, callbackBodyType and callbackFetchKey require callbackUrl."
         }
-        if callbackFetchesKey, saveKey != nil { return "callbackFetchKey and saveKey: only one can give the key" }
-        if let returnURL, !Self.isURL(returnURL) { return "returnUrl has to begin with http:// or https://." }
+        if callbackFetchesKey, saveKey != nil { return "callbackFetchKey and saveKey are mutually exclusive." }
+        if let returnURL, !Self.isURL(returnURL) { return "returnUrl must begin with http:// or https://." }
         return nil
     }
 
     private var workProblem: String? {
         if persistentOps != nil, persistentWorkflowTemplateID != nil {
-            return "persistentOps and persistentWorkflowTemplateID: the store takes one of them"
+            return "persistentOps and persistentWorkflowTemplateID are mutually exclusive."
         }
         let hasWork = persistentOps != nil || persistentWorkflowTemplateID != nil
         if !hasWork, persistentNotifyURL != nil || persistentPipeline != nil || persistentType != nil {
-            return "persistentNotifyUrl, persistentPipeline and persistentType need persistentOps"
+            return
+                "persistentNotifyUrl, persistentPipeline and persistentType require persistentOps or "
+                + "persistentWorkflowTemplateID."
         }
-        if let persistentType, !(0...1).contains(persistentType) { return "persistentType is 0 or 1" }
-        if persistentType == 1, persistentPipeline != nil { return "an idle task (persistentType 1) has no pipeline" }
+        if let persistentType, !(0...1).contains(persistentType) { return "persistentType must be 0 or 1." }
+        if persistentType == 1, persistentPipeline != nil {
+            return "persistentPipeline is not supported for idle tasks (persistentType 1)."
+        }
         return nil
     }
 
     private var objectProblem: String? {
-        if forcesSaveKey, saveKey?.isEmpty ?? true { return "forceSaveKey needs a saveKey" }
-        if let least = fileSizeMinimum, least < 0 { return "fsizeMin is negative" }
-        if let most = fileSizeLimit, most < 0 { return "fsizeLimit is negative" }
+        if forcesSaveKey, saveKey?.isEmpty ?? true { return "forceSaveKey requires saveKey." }
+        if let least = fileSizeMinimum, least < 0 { return "fsizeMin must not be negative." }
+        if let most = fileSizeLimit, most < 0 { return "fsizeLimit must not be negative." }
         if let least = fileSizeMinimum, let most = fileSizeLimit, least > most {
-            return "fsizeMin is more than fsizeLimit: no file would fit"
+            return "fsizeMin exceeds fsizeLimit."
         }
-        if let days = deleteAfterDays, days < 1 { return "deleteAfterDays is 1 or more" }
+        if let days = deleteAfterDays, days < 1 { return "deleteAfterDays must be at least 1." }
         if let rate = trafficLimit, !(819_200...838_860_800).contains(rate) {
-            return "trafficLimit is 819200 to 838860800 bits per second"
+            return "trafficLimit must be between 819200 and 838860800 bits per second."
         }
         if let types = allowedTypes?.types, types.isEmpty || types.contains(where: { !Self.isType($0) }) {
-            return "mimeLimit is a list of types such as image/jpeg or image/*, without ! and ;."
+            return "mimeLimit must be a list of types such as image/jpeg or image/*, without ! and ;."
         }
         return nil
     }

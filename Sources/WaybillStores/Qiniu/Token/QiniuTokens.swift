@@ -94,7 +94,7 @@ public struct QiniuTokens: Sendable {
         case .provider(let body):
             token = try await StoreTimeLimit.run(
                 Self.providerLimit, clock: ContinuousClock(), failing: .uploadTokenUnavailable,
-                "the provider of upload tokens"
+                "The provider of upload tokens"
             ) { try await body(request) }
         }
         try token.check(key: request.key, size: request.size, at: now)

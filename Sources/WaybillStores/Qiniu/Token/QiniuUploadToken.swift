@@ -41,13 +41,13 @@ public struct QiniuUploadToken: Sendable, Hashable {
         else {
             throw StoreError(
                 .invalidUploadToken,
-                "an upload token is three texts with two colons between them: this is something else")
+                "The string is not an upload token, which consists of three parts separated by colons.")
         }
         guard let bytes = URLSafeBase64.decode(pieces[2]),
             let policy = try? JSONDecoder().decode(Policy.self, from: Data(bytes))
         else {
             throw StoreError(
-                .invalidUploadToken, "the third part of the upload token is no policy with scope and deadline")
+                .invalidUploadToken, "The third part of the upload token is not a policy with scope and deadline.")
         }
         self.text = text
         accessKey = String(pieces[0])
@@ -65,7 +65,7 @@ public struct QiniuUploadToken: Sendable, Hashable {
             !hasCallback && (policy.returnBody ?? "").isEmpty && (policy.returnUrl ?? "").isEmpty
         forcesKey = policy.forceSaveKey ?? false
         if let problem = QiniuName.problem(ofBucket: scope.bucket) {
-            throw StoreError(.invalidUploadToken, "the scope of the upload token: \(problem)")
+            throw StoreError(.invalidUploadToken, "The scope of the upload token is invalid. \(problem)")
         }
     }
 
@@ -99,21 +99,23 @@ extension QiniuUploadToken {
         guard deadline > now else {
             throw StoreError(
                 .uploadTokenExpired,
-                "the upload token has expired: get a new one. Its deadline counts for the end of an upload")
+                "The upload token has expired. Get a new one with a deadline after the end of the upload.")
         }
         guard forcesKey || scope.covers(key) else {
             throw StoreError(
                 .uploadTokenDoesNotCover,
-                "the upload token is not for this key: its scope names another one. Ask for a token of the right scope")
+                "The upload token does not cover this key. Request a token with the right scope.")
         }
         guard let size else { return }
         if let most = fileSizeLimit, size > most {
             throw StoreError(
-                .sizeNotAllowed, "\(size) bytes are more than the \(most) that the upload token allows (fsizeLimit)")
+                .sizeNotAllowed,
+                "The object has \(size) bytes, more than the \(most) that the upload token allows (fsizeLimit).")
         }
         if let least = fileSizeMinimum, size < least {
             throw StoreError(
-                .sizeNotAllowed, "\(size) bytes are fewer than the \(least) that the upload token wants (fsizeMin)")
+                .sizeNotAllowed,
+                "The object has \(size) bytes, less than the \(least) that the upload token requires (fsizeMin).")
         }
     }
 }
