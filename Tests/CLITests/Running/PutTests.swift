@@ -135,7 +135,7 @@ import WaybillCore
         let run = try await put(
             file, "oss://examplebucket/a", "-v", "--json", environment: ["OSS_ACCESS_KEY_SECRET": "hunter2hunter2"])
         #expect(run.exit == .status(1), "\(run.errorText)")
-        #expect(run.errorText.contains("the signature does not match"))
+        #expect(run.errorText.contains("The signature does not match"))
         #expect(run.text.contains("\"storeCode\":\"SignatureDoesNotMatch\""))
         #expect(!run.errorText.contains("hunter2hunter2") && !run.text.contains("hunter2hunter2"))
         let right = try await put(file, "oss://examplebucket/a", "-v", "--json")
@@ -185,7 +185,7 @@ import WaybillCore
         ),
         (
             .respond(203, headers: [("x-oss-request-id", "R1")], body: "<Error><Code>CallbackFailed</Code></Error>"), 1,
-            "accepted", true, "storedButCallbackFailed", "the object is stored"
+            "accepted", true, "storedButCallbackFailed", "The object is stored"
         ),
         (.respond(203, body: "a proxy"), 6, "unknown", false, "unexpectedResponse", "not OSS"),
         (
@@ -194,7 +194,7 @@ import WaybillCore
                 body: "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><Message>ask there</Message>"
                     + "<Endpoint>oss-cn-hangzhou.example</Endpoint></Error>"),
             1, "rejected", false, "rejected",
-            "AccessDenied: ask there; the bucket's endpoint is oss-cn-hangzhou.example"
+            "AccessDenied: ask there. The endpoint of the bucket is oss-cn-hangzhou.example."
         ),
         (.respond(503, body: "busy"), 5, "rejected", false, "rejected", "503"),
         (.respond(429, body: "busy"), 5, "rejected", false, "rejected", "429"),

@@ -55,7 +55,8 @@ extension AliyunOSSClient {
             let signed: OSSPostForm
             if let ticket {
                 if isRefused {
-                    throw StoreError(.presignedExpired, "the store refused the signed form: ask for another")
+                    throw StoreError(
+                        .presignedExpired, "The store rejected the signed form. Request a new one from the server.")
                 }
                 signed = ticket
             } else {
@@ -79,7 +80,7 @@ extension AliyunOSSClient {
             checks: { response throws(StoreError) in try self.compare(sent()?.whole?.checksum, with: response) },
             lookUp: {
                 guard let body = sent(), let whole = body.whole else {
-                    return .cannotTell(StoreError(.unexpectedResponse, "the form's length was not known"))
+                    return .cannotTell(StoreError(.unexpectedResponse, "The length of the form is unknown."))
                 }
                 return await self.look(for: key, in: bucket, size: body.rangeLength, whole.checksum, run)
             })
@@ -106,7 +107,8 @@ extension AliyunOSSClient {
         _ options: OSSObjectOptions, for key: String
     ) throws(StoreError) -> [OSSPostForm.Field] {
         guard options.tags.isEmpty else {
-            throw StoreError(.invalidArgument, "OSS takes no tags with a form: put the object, or leave them out")
+            throw StoreError(
+                .invalidArgument, "Forms do not support tags. Upload the object without a form, or remove the tags.")
         }
         var fields = try options.fields(for: key).adding(options.limitFields()).map { field in
             // OSS's own form fields have lower-case names; the others have the spelling of the HTTP field.

@@ -128,7 +128,7 @@ extension AliyunOSSClient {
         guard (0...(1 << 60)).contains(position), options.callback == nil, !options.forbidsOverwrite else {
             throw StoreError(
                 .invalidArgument,
-                "an append takes no callback, forbids no overwriting, and goes to a position from 0 on")
+                "An append supports neither callbacks nor overwrite protection, and its position must be at least 0.")
         }
         let body = ChecksummedBody(body)
         let whole: @Sendable () -> UInt64? = {
@@ -180,7 +180,9 @@ extension AliyunOSSClient {
             guard let before else { return .notDone }
             if info.size == before { return .notDone }
             return .cannotTell(
-                StoreError(.rejected, "the object has another length than before and after", outcome: .unknown))
+                StoreError(
+                    .rejected, "The length of the object is neither that before the append nor that after it.",
+                    outcome: .unknown))
         } catch  where error.status == 404 && error.storeCode != "NoSuchBucket" {
             return .notDone
         } catch {

@@ -110,7 +110,7 @@ public final class AliyunOSSClient: Sendable {
     ) async throws(StoreError) -> StoreCredentials {
         guard let credentials else {
             throw StoreError(
-                .credentialsUnavailable, "this client has a signer and no credentials: hand in a form that was signed")
+                .credentialsUnavailable, "The client has a signer but no credentials. Pass a signed form.")
         }
         return try await credentials.credentials(at: date, rejecting: rejecting)
     }
@@ -118,7 +118,7 @@ public final class AliyunOSSClient: Sendable {
     /// Returns the bucket of a call: the named one, or that of the configuration.
     func bucket(_ named: String?) throws(StoreError) -> String {
         guard let bucket = named ?? configuration.bucket else {
-            throw StoreError(.invalidBucket, "no bucket was named: give one to the call or to the configuration")
+            throw StoreError(.invalidBucket, "No bucket is specified. Specify one, or set one in the configuration.")
         }
         return bucket
     }

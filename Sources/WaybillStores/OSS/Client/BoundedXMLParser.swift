@@ -48,7 +48,7 @@ struct BoundedXMLParser {
     /// Parses a document and returns its root element.
     static func read(_ bytes: [UInt8], limits: Limits = Limits()) throws(Complaint) -> XMLNode {
         guard bytes.count <= limits.bytes else {
-            throw Complaint(description: "it is larger than \(limits.bytes) bytes")
+            throw Complaint(description: "it exceeds \(limits.bytes) bytes")
         }
         guard String(validating: bytes, as: UTF8.self) != nil else { throw Complaint(description: "it is not UTF-8") }
         var reader = BoundedXMLParser(bytes: bytes, limits: limits)
@@ -72,14 +72,14 @@ struct BoundedXMLParser {
             } else if starts(with: "<![CDATA[") {
                 try characters(into: &open)
             } else if starts(with: "<!") {
-                throw Complaint(description: "it has a document type, which no store's answer has")
+                throw Complaint(description: "it has a document type declaration, which is not supported")
             } else if starts(with: "<?") {
                 try skip(past: "?>")
             } else if let root = try tag(&open) {
                 return root
             }
         }
-        throw Complaint(description: open.isEmpty ? "it has no element" : "it ends in the middle of an element")
+        throw Complaint(description: open.isEmpty ? "it has no root element" : "it ends inside an element")
     }
 
     /// Parses a tag. Returns the root element if the tag closes it.
@@ -125,7 +125,7 @@ struct BoundedXMLParser {
             end += 1
             guard end - start <= limits.tag else { throw Complaint(description: "it has a tag that is too long") }
         }
-        throw Complaint(description: "it ends in the middle of a tag")
+        throw Complaint(description: "it ends inside a tag")
     }
 
     private mutating func text(into open: inout [XMLNode]) throws(Complaint) {
@@ -134,7 +134,7 @@ struct BoundedXMLParser {
         place = end
         guard !open.isEmpty else {
             guard piece.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
-                throw Complaint(description: "it has text outside of its elements")
+                throw Complaint(description: "it has text outside of the root element")
             }
             return
         }
@@ -144,7 +144,7 @@ struct BoundedXMLParser {
     private mutating func characters(into open: inout [XMLNode]) throws(Complaint) {
         let start = place + "<![CDATA[".utf8.count
         try skip(past: "]]>")
-        guard !open.isEmpty else { throw Complaint(description: "it has text outside of its elements") }
+        guard !open.isEmpty else { throw Complaint(description: "it has text outside of the root element") }
         open[open.count - 1].text += String(decoding: bytes[start..<(place - 3)], as: UTF8.self)
     }
 
@@ -159,7 +159,7 @@ struct BoundedXMLParser {
             }
             place += 1
         }
-        throw Complaint(description: "it ends too early")
+        throw Complaint(description: "it ends unexpectedly")
     }
 
     private static func name(_ tag: ArraySlice<UInt8>) -> String {
@@ -176,7 +176,7 @@ struct BoundedXMLParser {
             result += rest[..<mark]
             guard let end = rest[mark...].prefix(12).firstIndex(of: UInt8(ascii: ";")),
                 let scalar = entity(String(decoding: rest[(mark + 1)..<end], as: UTF8.self))
-            else { throw Complaint(description: "it has an entity that XML itself does not have") }
+            else { throw Complaint(description: "it has an entity that is not predefined in XML") }
             result += Array(String(Character(scalar)).utf8)
             rest = rest[(end + 1)...]
         }

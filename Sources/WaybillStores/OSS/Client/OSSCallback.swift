@@ -58,7 +58,7 @@ public struct OSSCallback: Sendable, Hashable {
             (url.hasPrefix("http://") || url.hasPrefix("https://")) && !url.utf8.contains { $0 <= 0x20 || $0 == 0x3B }
         }
         guard (1...5).contains(urls.count), isURL, !body.isEmpty else {
-            throw StoreError(.invalidArgument, "a callback has one to five http or https URLs, and a body")
+            throw StoreError(.invalidArgument, "A callback requires one to five http or https URLs and a body.")
         }
         return try Self.encoded(
             Order(
@@ -75,8 +75,8 @@ public struct OSSCallback: Sendable, Hashable {
             guard !name.isEmpty, isPlain else {
                 throw StoreError(
                     .invalidArgument,
-                    "the callback variable \(StoreError.shown(name)) has more than small letters, digits and -_. (and no x:)"
-                )
+                    "The name of the callback variable \(StoreError.shown(name)) is invalid. Omit the prefix x:, and "
+                        + "use lower-case letters, digits, hyphens, underscores and dots.")
             }
         }
         return Dictionary(uniqueKeysWithValues: variables.map { ("x:\($0.key)", $0.value) })
@@ -97,11 +97,12 @@ public struct OSSCallback: Sendable, Hashable {
         do {
             text = try encoder.encode(value).base64EncodedString()
         } catch {
-            throw StoreError(.invalidArgument, "the callback can't be written as JSON", cause: error)
+            throw StoreError(.invalidArgument, "The callback can't be encoded as JSON.", cause: error)
         }
         guard text.utf8.count <= 5_120 else {
             throw StoreError(
-                .invalidArgument, "the callback has \(text.utf8.count) bytes in Base64, and OSS takes 5,120: shorten it"
+                .invalidArgument,
+                "The callback has \(text.utf8.count) bytes in Base64, more than the limit of 5,120. Shorten it."
             )
         }
         return text
@@ -111,7 +112,8 @@ public struct OSSCallback: Sendable, Hashable {
 extension OSSCallback: CustomStringConvertible, CustomReflectable {
     /// The number of URLs and the names of the variables. The values are omitted: they can be sensitive.
     public var description: String {
-        "callback to \(urls.count) URLs with \(variables.keys.sorted().map { StoreError.shown($0) }.joined(separator: ", "))"
+        "callback to \(urls.count) URLs with "
+            + "\(variables.keys.sorted().map { StoreError.shown($0) }.joined(separator: ", "))"
     }
     /// A mirror of the description only.
     public var customMirror: Mirror { Mirror(self, children: ["callback": description]) }

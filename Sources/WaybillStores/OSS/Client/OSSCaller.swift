@@ -82,7 +82,7 @@ struct OSSCaller: Sendable {
                 }
             case .stop(let reason):
                 var error = failed.error
-                if let reason { error.message += "; \(reason)" }
+                if let reason { error.message += " \(reason)" }
                 throw error
             }
         }
@@ -129,10 +129,11 @@ struct OSSCaller: Sendable {
         case .notDone:
             if isReplayable { return nil }
             error.outcome = .rejected
-            error.message += "; the store does not have it, and its body can be read once, so it was not sent again"
+            error.message +=
+                " The store does not have the object, but the body can be read only once and was not sent again."
         case .cannotTell(let reason):
             if reason.isCancelled { throw reason }
-            error.message += "; whether it was stored could not be found out: \(reason.message)"
+            error.message += " It could not be determined whether the object was stored. \(reason.message)"
         }
         throw error
     }
@@ -168,8 +169,8 @@ struct OSSCaller: Sendable {
             let reply = OSSErrorResponse(response)
             var error = StoreError(
                 .unexpectedResponse,
-                "something answered \(response.status.code) that is not OSS: "
-                    + (reply.foreignResponseHint ?? "it names no request; look what is between here and the store"),
+                "A server that is not OSS responded with \(response.status.code). "
+                    + (reply.foreignResponseHint ?? "Check for a proxy between this machine and the store."),
                 outcome: .unknown)
             error.status = response.status.code
             throw error
@@ -198,7 +199,7 @@ struct OSSCaller: Sendable {
         if reply.code == "SignatureDoesNotMatch", let signed, let theirs = reply.stringToSign {
             let difference = OSSSignatureDifference(
                 of: signed, theirStringToSign: theirs, theirCanonicalRequest: reply.canonicalRequest)
-            result.message = "the signature does not match: \(difference)"
+            result.message = "The signature does not match. \(difference)"
         }
         return FailedAttempt(error: result, facts: failure)
     }

@@ -91,10 +91,12 @@ extension AliyunOSSClient {
             if rules.version == .v4, rules.region == nil {
                 throw StoreError(
                     .invalidRegion,
-                    "Signatures of version 4 name the region, and the endpoint does not. \(Remedy.giveRegion)")
+                    "Version 4 signatures require the region, which the endpoint does not contain. \(Remedy.giveRegion)"
+                )
             }
             guard maximumConcurrentRequests > 0, partsAtOnce > 0 else {
-                throw StoreError(.invalidArgument, "at least one request and one part have to run at once")
+                throw StoreError(
+                    .invalidArgument, "The maximum numbers of concurrent requests and parts must be at least 1.")
             }
         }
     }

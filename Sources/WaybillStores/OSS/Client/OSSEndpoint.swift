@@ -116,8 +116,8 @@ public struct OSSEndpoint: Sendable, Hashable {
         case .virtualHost:
             guard !host.hasPrefix("\(bucket).") else {
                 throw Self.refused(
-                    "the endpoint \(StoreError.shown(host)) begins with the bucket already: give the endpoint without it"
-                )
+                    "The endpoint \(StoreError.shown(host)) already begins with the bucket. Specify the endpoint "
+                        + "without the bucket.")
             }
             return "\(scheme)://\(bucket).\(host)\(pathPrefix)/\(path)"
         case .path: return "\(scheme)://\(host)\(pathPrefix)/\(bucket)/\(path)"
@@ -153,7 +153,7 @@ public struct OSSEndpoint: Sendable, Hashable {
             rest = text[text.utf8.index(colon, offsetBy: 3)...]
         }
         guard scheme == "https" || scheme == "http" else {
-            throw refused("the endpoint \(StoreError.shown(text)) is neither https nor http")
+            throw refused("The scheme of the endpoint \(StoreError.shown(text)) is neither https nor http.")
         }
         let host = rest.prefix { $0 != "/" }.lowercased()
         var path = String(rest.dropFirst(host.utf8.count))
@@ -163,8 +163,8 @@ public struct OSSEndpoint: Sendable, Hashable {
         guard !name.isEmpty, !bad, !name.hasPrefix("."), !path.contains("//"), isPort(host.dropFirst(name.utf8.count))
         else {
             throw refused(
-                "the endpoint \(StoreError.shown(text)) is no host: give it as https://oss-cn-hangzhou.aliyuncs.com, without "
-                    + "bucket, user and query")
+                "The endpoint \(StoreError.shown(text)) is not a valid host. Specify it like "
+                    + "https://oss-cn-hangzhou.aliyuncs.com, without bucket, user and query.")
         }
         return (scheme, host, name, path)
     }

@@ -57,7 +57,7 @@ struct OSSErrorResponse: Sendable, Hashable {
 
     private mutating func take(_ root: XMLNode) {
         guard root.name == "Error" else {
-            form = .unreadable("it is XML, but no error")
+            form = .unreadable("it is XML, but not an error document")
             return
         }
         form = .xml
@@ -88,9 +88,9 @@ struct OSSErrorResponse: Sendable, Hashable {
         switch form {
         case .xml, .empty: nil
         case .html:
-            "the answer is a web page, as a proxy or a captive portal gives it: look what is between here and the store"
-        case .json: "the answer is JSON, which is not OSS's: check the endpoint"
-        case .unreadable(let why): "the answer is not OSS's: \(why)"
+            "The response is an HTML page. Check for a proxy or captive portal between this machine and the store."
+        case .json: "The response is JSON, which OSS does not send. Check the endpoint."
+        case .unreadable(let why): "The response is not a valid OSS document: \(why)."
         }
     }
 }
@@ -118,19 +118,20 @@ extension StoreError {
     /// Creates the error for an object that OSS has stored but whose callback failed.
     init(callbackFailed response: UploadResponse) {
         let answer = UploadError(
-            .rejected, "the callback failed", phase: .awaitingResponse, outcome: .rejected, response: response)
+            .rejected, "The callback failed.", phase: .awaitingResponse, outcome: .rejected, response: response)
         self.init(OSSErrorResponse(response), response, outcome: .rejected, cause: answer)
         code = .storedButCallbackFailed
         isStored = true
         message =
-            "the object is stored, and the callback failed: \(message). Don't send it again; tell your server in another way"
+            "The object is stored, but the callback failed: \(message) Do not upload it again; notify your server in "
+            + "another way."
     }
 
     /// Creates the error for a stored object whose checksum differs from that of the bytes sent.
     init(checksums ours: UInt64, _ theirs: UInt64, _ response: UploadResponse) {
         self.init(
             .checksumMismatch,
-            "the store has other bytes than were sent: their CRC-64 is \(theirs), and that of what was sent \(ours)",
+            "Checksum mismatch: the store reports the CRC-64 \(theirs), expected \(ours).",
             outcome: .rejected)
         requestID = response.headers[.ossRequestID]
     }
@@ -143,12 +144,13 @@ extension StoreError {
         store: String = "OSS"
     ) {
         let name = reply.code.map { " \(Self.shown($0))" } ?? ""
-        var message = "\(store) answered \(response.status.code)\(name)"
-        if let text = reply.message, !text.isEmpty { message += ": \(Self.shown(text))" }
+        var message = "\(store) responded with \(response.status.code)\(name)"
+        let text = reply.message ?? ""
+        message += text.isEmpty ? "." : ": \(Self.sentence(text))"
         if let endpoint = reply.endpoint, !endpoint.isEmpty {
-            message += "; the bucket's endpoint is \(Self.shown(endpoint))"
+            message += " The endpoint of the bucket is \(Self.shown(endpoint))."
         }
-        if let foreignResponseHint = reply.foreignResponseHint { message += ": \(foreignResponseHint)" }
+        if let hint = reply.foreignResponseHint { message += " \(hint)" }
         let isGone = reply.code == "NoSuchUpload"
         self.init(isGone ? .uploadGone : .rejected, message, outcome: outcome, cause: cause)
         status = response.status.code

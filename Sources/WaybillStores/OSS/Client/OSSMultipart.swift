@@ -72,7 +72,8 @@ final class OSSMultipart: PartStore {
                 return .again(error)
             }
             guard let tag = response.headers[.eTag] else {
-                throw StoreError(.unexpectedResponse, "the store took the part and named no ETag", outcome: .unknown)
+                throw StoreError(
+                    .unexpectedResponse, "The store accepted the part but returned no ETag.", outcome: .unknown)
             }
             return .stored(
                 PartReceipt(number: number, size: plan.size(of: number), tag: tag, checksum: checksum.map(String.init)))
@@ -166,7 +167,7 @@ final class OSSMultipart: PartStore {
             receipts += page.parts
             guard let next = page.next else { return receipts }
             guard next > marker, receipts.count <= 10_000 else {
-                throw StoreError(.unexpectedResponse, "the store's list of parts does not come to an end")
+                throw StoreError(.unexpectedResponse, "The list of parts from the store does not end.")
             }
             marker = next
         }
@@ -241,7 +242,7 @@ enum OSSMultipartXML {
     static func uploadID(in response: UploadResponse) throws(StoreError) -> String {
         let root = try read(response, "InitiateMultipartUploadResult")
         guard let id = root["UploadId"], !id.isEmpty, id.utf8.count <= 1_024 else {
-            throw StoreError(.unexpectedResponse, "the store began an upload and did not say its id")
+            throw StoreError(.unexpectedResponse, "The store initiated an upload but returned no upload ID.")
         }
         return id
     }
@@ -256,7 +257,9 @@ enum OSSMultipartXML {
         }
         guard root["IsTruncated"] == "true" else { return (parts, nil) }
         guard let next = root["NextPartNumberMarker"].flatMap({ Int($0) }) else {
-            throw StoreError(.unexpectedResponse, "the store's list of parts is cut and does not say where it goes on")
+            throw StoreError(
+                .unexpectedResponse,
+                "The list of parts from the store is truncated but has no marker for the next page.")
         }
         return (parts, next)
     }
@@ -274,11 +277,12 @@ enum OSSMultipartXML {
         do throws(BoundedXMLParser.Complaint) {
             let root = try BoundedXMLParser.read(response.body)
             if root.name == name { return root }
-            why = "it is \(StoreError.shown(root.name, atMost: 60))"
+            why = "its root element is \(StoreError.shown(root.name, atMost: 60))"
         } catch {
             why = error.description
         }
-        var error = StoreError(.unexpectedResponse, "the store's answer is no \(name): \(why)", outcome: .unknown)
+        var error = StoreError(
+            .unexpectedResponse, "The response of the store is not a valid \(name): \(why).", outcome: .unknown)
         error.status = response.status.code
         error.requestID = response.headers[.ossRequestID]
         throw error

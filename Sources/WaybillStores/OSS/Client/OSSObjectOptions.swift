@@ -83,16 +83,16 @@ public struct OSSObjectOptions: Sendable, Hashable {
     func fields(for key: String) throws(StoreError) -> HTTPFields {
         var fields = headers
         for name in Self.reserved where fields[name] != nil {
-            throw StoreError(.invalidArgument, "The header field \(name) is set by the client. Leave it out.")
+            throw StoreError(.invalidArgument, "The header field \(name) is set by the client. Remove it.")
         }
         guard !fields.contains(where: { !Self.isASCII($0.value) }) else {
             throw StoreError(
-                .invalidArgument, "a header field of the object holds characters beyond ASCII: encode them")
+                .invalidArgument, "A header field of the object contains characters beyond ASCII. Encode its value.")
         }
         let type = contentType ?? ContentTypeTable.standard.type(forFile: key) ?? "application/octet-stream"
         guard Self.isASCII(type), !type.isEmpty else {
             throw StoreError(
-                .invalidArgument, "the content type \(StoreError.shown(type)) can't stand in a header field")
+                .invalidArgument, "The content type \(StoreError.shown(type)) is not valid in a header field.")
         }
         fields[.contentType] = type
         for (name, value) in try metadataFields() { fields[name] = value }
@@ -112,7 +112,8 @@ public struct OSSObjectOptions: Sendable, Hashable {
         guard let trafficLimit else { return [:] }
         guard (819_200...838_860_800).contains(trafficLimit) else {
             throw StoreError(
-                .invalidArgument, "the traffic limit of \(trafficLimit) is not from 819200 to 838860800 bits per second"
+                .invalidArgument,
+                "The traffic limit must be between 819200 and 838860800 bits per second; got \(trafficLimit)."
             )
         }
         var fields: HTTPFields = [:]
@@ -130,7 +131,7 @@ public struct OSSObjectOptions: Sendable, Hashable {
             guard !name.isEmpty, isPlain, let field = HTTPField.Name("x-oss-meta-\(name)") else {
                 throw StoreError(
                     .invalidArgument,
-                    "the name \(StoreError.shown(name)) of the metadata has more than letters, digits and hyphens")
+                    "The metadata name \(StoreError.shown(name)) is invalid. Use letters, digits and hyphens.")
             }
             fields.append((field, try metadataValue(value, of: name)))
         }
@@ -142,8 +143,8 @@ public struct OSSObjectOptions: Sendable, Hashable {
         guard metadataPolicy == .percentEncode else {
             throw StoreError(
                 .invalidArgument,
-                "the value of the metadata \(name) can't stand in a header field: keep to visible ASCII, or have it encoded "
-                    + "(`metadataPolicy`)")
+                "The value of the metadata \(name) is not valid in a header field. Use printable ASCII, or choose "
+                    + "percent-encoding.")
         }
         return PercentEncoding.query(value)
     }
@@ -153,7 +154,9 @@ public struct OSSObjectOptions: Sendable, Hashable {
             tags.values.allSatisfy({ $0.utf8.count <= 256 })
         else {
             throw StoreError(
-                .invalidArgument, "there are ten tags at most, with names of 1 to 128 and values of up to 256 bytes")
+                .invalidArgument,
+                "The tags are invalid. Use at most ten tags, with names of 1 to 128 bytes and values of at most 256 "
+                    + "bytes.")
         }
         return tags.sorted { $0.key < $1.key }
             .map { "\(PercentEncoding.query($0.key))=\(PercentEncoding.query($0.value))" }.joined(separator: "&")

@@ -59,23 +59,23 @@ struct OSSRetryDecision: Sendable {
         let step = remedy(for: failure, now: now)
         switch step {
         case .stop, .lookUp: return step
-        default: return failure.isReplayable ? step : .stop("its body can be read once, so it was not sent again")
+        default: return failure.isReplayable ? step : .stop("The body can be read only once and was not sent again.")
         }
     }
 
     private mutating func remedy(for failure: Failure, now: Date) -> Step {
         if failure.isClockError {
-            guard !Self.take(&hasCorrected) else { return .stop("the clock was corrected already") }
+            guard !Self.take(&hasCorrected) else { return .stop("The clock was already corrected.") }
             guard let time = [failure.serverTime, failure.dateField].compactMap(\.self).first(where: Self.isSane) else {
-                return .stop("the store tells no time that can be believed: set the clock of this machine")
+                return .stop("The store reported no plausible time. Set the clock of this machine.")
             }
             return .correctClock(time.timeIntervalSince(now))
         }
         if failure.isCredentialError || failure.status == 401 {
-            return Self.take(&hasRefreshed) ? .stop("the credentials were renewed already") : .refreshCredentials
+            return Self.take(&hasRefreshed) ? .stop("The credentials were already renewed.") : .refreshCredentials
         }
         if failure.isChecksumMismatch {
-            return Self.take(&hasRepeated) ? .stop("it was sent twice") : .sendAgain
+            return Self.take(&hasRepeated) ? .stop("The request was already sent twice.") : .sendAgain
         }
         if failure.outcome == .unknown, failure.status == nil { return Self.take(&hasLooked) ? .stop(nil) : .lookUp }
         return .stop(nil)

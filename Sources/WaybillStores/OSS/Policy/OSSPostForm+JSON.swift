@@ -17,7 +17,7 @@ extension OSSPostForm {
     public init(json: some Sequence<UInt8>) throws(StoreError) {
         let answer = try LooseObject(Array(json), what: "a signed form", failing: .presignedMalformed)
         guard var url = answer.text("url", "host", "action", "endpoint") else {
-            throw StoreError(.presignedMalformed, "the signed form has no url or host: where is it posted?")
+            throw StoreError(.presignedMalformed, "The signed form has no URL. Add a url or host member to the JSON.")
         }
         if url.utf8.starts(with: "//".utf8) { url = "https:\(url)" }
         if !url.utf8.starts(with: "http".utf8) { url = "https://\(url)" }

@@ -46,13 +46,14 @@ public struct OSSPostForm: Sendable, Hashable {
     ) throws(StoreError) {
         let scheme = url.utf8.starts(with: "https://".utf8) || url.utf8.starts(with: "http://".utf8)
         guard scheme else {
-            throw StoreError(.presignedMalformed, "the form's URL has no http:// or https:// in front")
+            throw StoreError(.presignedMalformed, "The URL of the form must begin with http:// or https://.")
         }
         let names = Set(fields.map { $0.name.lowercased() })
         guard names.contains("policy"), names.contains("signature") || names.contains("x-oss-signature") else {
             throw StoreError(
                 .presignedMalformed,
-                "the form has no policy or no signature: look at what the server gave, field names included")
+                "The form has no policy or no signature. Check the server's response, including the names of the "
+                    + "fields.")
         }
         self.url = url
         self.fields = fields
@@ -76,13 +77,13 @@ public struct OSSPostForm: Sendable, Hashable {
         if let expiration, expiration <= now {
             throw StoreError(
                 .presignedExpired,
-                "the signed form ran out at \(StoreDate.iso8601(expiration)): ask the server for another")
+                "The signed form expired at \(StoreDate.iso8601(expiration)). Request a new one from the server.")
         }
         try OSSName.checkKey(key)
         guard key.utf8.starts(with: keyPrefix.utf8) else {
             throw StoreError(
                 .invalidKey,
-                "the signed form takes keys that begin with \(StoreError.shown(keyPrefix)), and this one does not")
+                "The signed form requires a key that begins with \(StoreError.shown(keyPrefix)).")
         }
         var file = file
         file.name = "file"

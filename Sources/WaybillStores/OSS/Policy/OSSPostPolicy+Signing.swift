@@ -21,7 +21,7 @@ extension OSSPostPolicy {
         try credentials.check()
         let lifetime = StoreDate.seconds(expiration) - StoreDate.seconds(date)
         guard lifetime > 0 else {
-            throw StoreError(.invalidExpiration, "the policy has expired before it is signed: choose a later date")
+            throw StoreError(.invalidExpiration, "The expiration of the policy is in the past. Choose a later date.")
         }
         switch rules.version {
         case .v1: return try formV1(at: url, credentials: credentials)
@@ -29,8 +29,8 @@ extension OSSPostPolicy {
             guard lifetime <= 604_800 else {
                 throw StoreError(
                     .invalidExpiration,
-                    "a signature of version 4 is good for seven days, and the policy for longer: choose an earlier date"
-                )
+                    "The policy is valid for more than seven days, the limit of version 4 signatures. Choose an "
+                        + "earlier date.")
             }
             return try formV4(at: url, rules: rules, credentials: credentials, date: date)
         }

@@ -54,7 +54,9 @@ public struct OSSPostPolicy: Sendable, Hashable {
     /// - Complexity: O(n) for n bytes.
     public func json() throws(StoreError) -> String {
         guard !conditions.isEmpty else {
-            throw StoreError(.invalidPolicy, "a policy without conditions is refused by OSS: name the bucket at least")
+            throw StoreError(
+                .invalidPolicy,
+                "The policy has no conditions, and OSS rejects such policies. Add at least a condition for the bucket.")
         }
         var texts: [String] = []
         for condition in conditions { texts.append(try PolicyText.json(of: condition)) }
@@ -85,7 +87,8 @@ private enum PolicyText {
             return "[\"starts-with\",\(try variable(field)),\(quoted(prefix))]"
         case .contentLength(let range):
             guard range.lowerBound >= 0 else {
-                throw StoreError(.invalidPolicy, "a policy allows a negative number of bytes: begin at 0 or 1")
+                throw StoreError(
+                    .invalidPolicy, "The content length range of the policy begins below 0. Begin at 0 or 1.")
             }
             return "[\"content-length-range\",\(range.lowerBound),\(range.upperBound)]"
         case .oneOf(let field, let values):
@@ -96,11 +99,13 @@ private enum PolicyText {
     }
 
     private static func check(_ field: String) throws(StoreError) {
-        guard !field.isEmpty else { throw StoreError(.invalidPolicy, "a condition of the policy names no field") }
+        guard !field.isEmpty else {
+            throw StoreError(.invalidPolicy, "A condition of the policy has an empty field name.")
+        }
         guard field.utf8.first != UInt8(ascii: "$") else {
             throw StoreError(
                 .invalidPolicy,
-                "a condition names a field with a dollar sign in front: leave it out, it is added where it belongs")
+                "The field name of a condition begins with a dollar sign. Remove it: it is added automatically.")
         }
     }
 
@@ -111,7 +116,7 @@ private enum PolicyText {
 
     private static func list(_ values: [String], of field: String) throws(StoreError) -> String {
         guard !values.isEmpty else {
-            throw StoreError(.invalidPolicy, "the policy lists no value for the field \(StoreError.shown(field))")
+            throw StoreError(.invalidPolicy, "The policy has no values for the field \(StoreError.shown(field)).")
         }
         return "[\(values.map(quoted).joined(separator: ","))]"
     }

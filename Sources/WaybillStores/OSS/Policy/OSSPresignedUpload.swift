@@ -34,7 +34,8 @@ public struct OSSPresignedUpload: Sendable, Hashable {
         guard isHTTP, !url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
             throw StoreError(
                 .presignedMalformed,
-                "a presigned URL begins with https:// and holds no blank or line break: look for what was pasted along")
+                "The presigned URL must begin with https:// or http:// and contain no whitespace. Check whether it "
+                    + "was copied correctly.")
         }
         self.method = method
         self.url = .secret(url)
@@ -51,7 +52,7 @@ public struct OSSPresignedUpload: Sendable, Hashable {
     public init(_ signed: OSSSignedRequest, at location: String) throws(StoreError) {
         guard let query = signed.queryText, signed.headers[.authorization] == nil, !location.utf8.contains(0x3F) else {
             throw StoreError(
-                .presignedMalformed, "the request was signed for the header, or its location has a query already")
+                .presignedMalformed, "The request was signed for the header, or its location already has a query.")
         }
         try self.init("\(location)?\(query)", method: signed.request.method, headers: signed.headers)
     }
@@ -63,7 +64,7 @@ public struct OSSPresignedUpload: Sendable, Hashable {
     public func request(_ content: UploadContent, at now: Date = .now) throws(StoreError) -> UploadRequest {
         if let expiration, expiration <= now {
             throw StoreError(
-                .presignedExpired, "the presigned URL ran out at \(StoreDate.iso8601(expiration)): ask for another")
+                .presignedExpired, "The presigned URL expired at \(StoreDate.iso8601(expiration)). Request a new one.")
         }
         var options = UploadOptions()
         options.omits = [.interceptors, .headers, .cookies]
@@ -94,7 +95,7 @@ extension OSSPresignedUpload {
         guard response.headers[.ossRequestID] == nil else { throw StoreError(callbackFailed: response) }
         var error = StoreError(
             .unexpectedResponse,
-            "a server that is not OSS answered 203. Check what is between this machine and the store",
+            "A server that is not OSS responded with 203. Check for a proxy between this machine and the store.",
             outcome: .unknown)
         error.status = 203
         throw error
@@ -106,7 +107,7 @@ extension OSSPresignedUpload {
         let reply = OSSErrorResponse(response)
         // The URL may belong to another store, whose error XML has the same structure.
         guard reply.code != nil else { return StoreError(error) }
-        let store = response.headers[.ossRequestID] == nil ? "the store" : "OSS"
+        let store = response.headers[.ossRequestID] == nil ? "The store" : "OSS"
         return StoreError(reply, response, outcome: error.outcome, cause: error, store: store)
     }
 }

@@ -15,24 +15,24 @@ package enum OSSName {
         else {
             throw StoreError(
                 .invalidBucket,
-                "a bucket's name has 3 to 63 small letters, digits and hyphens, and none of these at an end: give the name "
-                    + "alone, without endpoint, scheme or slash")
+                "The bucket name is invalid. Use 3 to 63 lower-case letters, digits and hyphens, with no hyphen at "
+                    + "either end, and without endpoint, scheme or slash.")
         }
     }
 
     /// Throws unless the key has 1 to 1,023 bytes and does not begin with a slash or a backslash.
     package static func checkKey(_ key: String) throws(StoreError) {
         guard let first = key.utf8.first else {
-            throw StoreError(.invalidKey, "the key is empty: name the object")
+            throw StoreError(.invalidKey, "The key is empty.")
         }
         guard key.utf8.count <= longestKey else {
             throw StoreError(
                 .invalidKey,
-                "the key has \(key.utf8.count) bytes, and OSS takes \(longestKey): shorten it; a character beyond ASCII has two "
-                    + "to four bytes")
+                "The key has \(key.utf8.count) bytes, more than the limit of \(longestKey). Shorten it; a character "
+                    + "beyond ASCII has two to four bytes.")
         }
         guard first != UInt8(ascii: "/"), first != UInt8(ascii: "\\") else {
-            throw StoreError(.invalidKey, "the key begins with a slash or a backslash, which OSS refuses: leave it out")
+            throw StoreError(.invalidKey, "The key begins with a slash or a backslash, which OSS rejects. Remove it.")
         }
     }
 
@@ -44,12 +44,13 @@ package enum OSSName {
         guard !region.isEmpty, isPlain else {
             throw StoreError(
                 .invalidRegion,
-                "signatures of version 4 hold the region: give its id, such as cn-hangzhou, or sign with version 1")
+                "The region is missing or invalid. Set a region ID such as cn-hangzhou, or use version 1 signatures.")
         }
         guard !region.utf8.starts(with: "oss-".utf8) else {
             throw StoreError(
                 .invalidRegion,
-                "a region's id has no oss- in front: for an endpoint oss-cn-hangzhou.aliyuncs.com it is cn-hangzhou")
+                "The region ID begins with oss-. Remove that prefix: for the endpoint oss-cn-hangzhou.aliyuncs.com, "
+                    + "the region is cn-hangzhou.")
         }
     }
 }

@@ -59,7 +59,7 @@ public struct OSSRemoteSigner: ObjectStoreSigner {
     ) async throws(StoreError) -> OSSSignedRequest {
         let (identity, signature) = (identity, signature)
         return try await StoreTimeLimit.run(
-            limit, clock: clock, failing: .signingFailed, "the remote signer",
+            limit, clock: clock, failing: .signingFailed, "The remote signer",
             { () async throws -> OSSSignedRequest in
                 let material = try OSSSigningMaterial(
                     request, rules: rules, identity: try await identity(date), date: date)
@@ -84,11 +84,11 @@ public struct OSSRemoteSigner: ObjectStoreSigner {
             case .v4: text.utf8.count == 64 && text.utf8.allSatisfy { isHexadecimal($0) }
             }
         guard isRight else {
-            let form = material.rules.version == .v1 ? "28 characters of Base64" : "64 small hexadecimal digits"
+            let form = material.rules.version == .v1 ? "28 characters of Base64" : "64 lower-case hexadecimal digits"
             throw StoreError(
                 .signingFailed,
-                "the remote signer gave no signature of version \(material.rules.version == .v1 ? 1 : 4): \(form) are "
-                    + "expected, and \(answer.utf8.count) bytes came")
+                "The remote signer returned no valid signature of version \(material.rules.version == .v1 ? 1 : 4): "
+                    + "expected \(form), got \(answer.utf8.count) bytes.")
         }
         return text
     }

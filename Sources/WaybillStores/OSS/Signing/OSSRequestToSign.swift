@@ -44,7 +44,7 @@ public struct OSSRequestToSign: Sendable, Hashable {
         if let bucket { try OSSName.checkBucket(bucket) }
         guard let key else { return }
         guard bucket != nil else {
-            throw StoreError(.invalidBucket, "a key was given without a bucket: name the bucket that holds it")
+            throw StoreError(.invalidBucket, "A key is specified without a bucket. Specify the bucket.")
         }
         try OSSName.checkKey(key)
     }

@@ -8,7 +8,7 @@ import WaybillCore
 ///
 /// ```swift
 /// let difference = OSSSignatureDifference(of: signed, theirStringToSign: answer.stringToSign)
-/// print(difference)       // line 3 (content type) differs: signed here "", by the store "image/jpeg"
+/// print(difference)       // Line 3 (content type) differs: local "", store "image/jpeg".
 /// ```
 public struct OSSSignatureDifference: Sendable, Hashable {
     /// The 1-based number of the first line that differs; `nil` if none differs.
@@ -134,11 +134,11 @@ extension OSSSignatureDifference: CustomStringConvertible {
     public var description: String {
         guard let line else {
             return
-                "both signed the same text, so the secrets differ: check the AccessKey secret, and that it belongs to "
-                + "this AccessKey ID"
+                "The strings to sign are equal, so the secrets differ. Check the AccessKey secret, and that it "
+                + "belongs to this AccessKey ID."
         }
         return
-            "line \(line)\(subject.hasPrefix(" ") ? subject : " \(subject)") differs: signed here \"\(ours)\", by the "
-            + "store \"\(theirs)\""
+            "Line \(line)\(subject.hasPrefix(" ") ? subject : " \(subject)") differs: local \"\(ours)\", store "
+            + "\"\(theirs)\"."
     }
 }

@@ -84,7 +84,7 @@ extension HTTPField.Name {
 
     /// Returns a field name from a literal that is known to be valid.
     private static func ours(_ name: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(name) else { preconditionFailure("a field's name that is none") }
+        guard let name = HTTPField.Name(name) else { preconditionFailure("Invalid header field name.") }
         return name
     }
 }

@@ -56,7 +56,7 @@ public struct OSSSigningMaterial: Sendable, Hashable {
         try request.check()
         guard !identity.accessKeyID.isEmpty else {
             throw StoreError(
-                .credentialsUnavailable, "the AccessKey ID is empty: check where the credentials come from")
+                .credentialsUnavailable, "The AccessKey ID is empty. Check the source of the credentials.")
         }
         let seconds = try rules.seconds(hasToken: identity.securityToken != nil)
         self.rules = rules

@@ -55,15 +55,16 @@ public struct OSSSigningRules: Sendable, Hashable {
         let seconds = duration.components.seconds
         let longest: Int64 = hasToken ? 43_200 : 604_800
         guard seconds >= 1 else {
-            throw StoreError(.invalidExpiration, "a presigned URL must be valid for at least one second")
+            throw StoreError(.invalidExpiration, "A presigned URL must be valid for at least one second.")
         }
         // Version 1 does not limit the validity. A URL that is valid for more than a week mainly helps an attacker who
         // obtains it.
         guard seconds <= longest else {
             throw StoreError(
                 .invalidExpiration,
-                "a presigned URL is good for \(longest) seconds at most\(hasToken ? " with a security token" : ""), and "
-                    + "\(seconds) were asked for: shorten it, or sign again when it is needed")
+                "A presigned URL can be valid for at most \(longest) "
+                    + "seconds\(hasToken ? " with a security token" : ""); got \(seconds). Use a shorter validity, "
+                    + "or sign again when needed.")
         }
         return Int(seconds)
     }

@@ -90,12 +90,12 @@ import WaybillMultipart
         #expect(try await world.client.put(.stream(chunks(), length: 9), to: "k").wasFoundStored)
         world.store.fail(.drop(afterBodyBytes: 9), on: .putObject)
         let error = try await storeError { try await world.client.put(.stream(chunks(), length: 9), to: "other") }
-        #expect(error.message.contains("read once"))
+        #expect(error.message.contains("read only once"))
         #expect(error.outcome == .rejected)
         world.store.skew(OSSSkew(seconds: 1_200, telling: .serverTime))
         let skewed = try await storeError { try await world.client.put(.stream(chunks(), length: 9), to: "skewed") }
         #expect(skewed.storeCode == "RequestTimeTooSkewed")
-        #expect(skewed.message.contains("read once"))
+        #expect(skewed.message.contains("read only once"))
     }
 
     @Test(arguments: OSSSignatureVersion.allCases)
@@ -184,11 +184,11 @@ import WaybillMultipart
         world.store.fail(.html(status: 200), on: .putObject, times: 2)
         let page = try await storeError { try await world.client.put(.data(bytes), to: "k") }
         #expect(page.code == .unexpectedResponse)
-        #expect(page.message.contains("web page"))
+        #expect(page.message.contains("HTML page"))
         world.store.fail(.html(status: 403), on: .putObject)
         let refusal = try await storeError { try await world.client.put(.data(bytes), to: "k") }
         #expect(refusal.status == 403)
-        #expect(refusal.message.contains("web page"))
+        #expect(refusal.message.contains("HTML page"))
         for xml in OSSFault.HostileXML.allCases {
             world.store.fail(.xml(status: 400, xml), on: .putObject)
             let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
