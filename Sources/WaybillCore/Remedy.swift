@@ -5,7 +5,7 @@
 /// registered its own. All other messages read the same in both places.
 ///
 /// ```swift
-/// "The server took no byte for \(limit). \(Remedy.raiseStallLimit)"
+/// "The server acknowledged no bytes for \(limit). \(Remedy.raiseStallLimit)"
 /// ```
 package enum Remedy: Sendable, Hashable, CaseIterable {
     // Limits.
@@ -52,34 +52,34 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
         switch self {
         case .raiseConnectLimit: "Check the network, or raise limits.connect."
         case .raiseStallLimit: "Try again, or raise limits.stall."
-        case .raiseResponseLimit: "Raise limits.response if the server works that long."
-        case .raiseTotalLimit: "Raise limits.total, or leave it out."
-        case .raiseResponseBodyLimit: "Raise limits.responseBody if that is expected."
-        case .raiseImageLimit: "Allow more bytes."
-        case .raiseImageLimitOrLowerSide: "Allow more bytes, or a smaller minSide."
-        case .trustAuthority: "Set tls.certificateAuthorities for a private authority."
-        case .comparePins: "Compare its key with tls.pinnedKeys."
-        case .giveAuthoritiesAsPEM: "Give tls.certificateAuthorities a PEM file."
+        case .raiseResponseLimit: "Raise limits.response if the server needs more time."
+        case .raiseTotalLimit: "Raise limits.total, or set it to nil."
+        case .raiseResponseBodyLimit: "Raise limits.responseBody if a response of this size is expected."
+        case .raiseImageLimit: "Raise maxBytes."
+        case .raiseImageLimitOrLowerSide: "Raise maxBytes, or lower minSide."
+        case .trustAuthority: "Set tls.certificateAuthorities to trust a private certificate authority."
+        case .comparePins: "Compare the key with tls.pinnedKeys."
+        case .giveAuthoritiesAsPEM: "Set tls.certificateAuthorities to a PEM file."
         case .checkClientCertificate:
-            "Check format, key and passphrase of tls.clientCertificate, and that they belong together."
-        case .chooseRedirects: "Send it to that address, or choose .resend or .asGET in options.redirects."
-        case .giveStreamLength: "Give its length, or set unknownLength to .spill or .chunked."
-        case .spillStream: "Set unknownLength to .spill, which reads it first."
+            "Check that format, key and passphrase of tls.clientCertificate match."
+        case .chooseRedirects: "Send the upload to that URL, or set options.redirects to .resend or .asGET."
+        case .giveStreamLength: "Provide the length, or set unknownLength to .spill or .chunked."
+        case .spillStream: "Set unknownLength to .spill, which reads the stream before sending."
         case .makeRandomBoundary: "Use MultipartBoundary.random()."
-        case .makeRoomForStream: "Make room, or choose another directory in MultipartForm.temporaryDirectory."
-        case .chooseTemporaryDirectory: "Choose another directory in MultipartForm.temporaryDirectory."
+        case .makeRoomForStream: "Free disk space, or set MultipartForm.temporaryDirectory to another directory."
+        case .chooseTemporaryDirectory: "Set MultipartForm.temporaryDirectory to another directory."
         case .nameSecretField:
             "Use .credential(name, named:), and define the name where uploads are delivered."
-        case .nameCredential: "Name a credential instead, as in .bearer(named:) or .field(_:named:)."
-        case .giveCredentialValue: "Give the form to an outbox, or use .text(name, .secret(value))."
+        case .nameCredential: "Use a named credential, such as .bearer(named:) or .field(_:named:)."
+        case .giveCredentialValue: "Enqueue the form in an outbox, or use .text(name, .secret(value))."
         case .registerUploadKind: "Add it to Configuration.kinds."
         case .allowUnencrypted: "Use https, or set allowsUnencrypted if an eavesdropper may read the objects."
         case .trustAuthorityOfStore:
-            "Set tls.certificateAuthorities in place of tls.insecureSkipVerification."
-        case .giveRegion: "Set region, as in cn-hangzhou."
-        case .leaveOutEndpointPath: "Leave the path out, or set keepsPath."
-        case .waitForRecord: "Wait for it, or set conflictPolicy to .wait."
-        case .renewCredentials: "Get new ones, or use .federated, which renews them in time."
+            "Set tls.certificateAuthorities instead of tls.insecureSkipVerification."
+        case .giveRegion: "Set region, for example to cn-hangzhou."
+        case .leaveOutEndpointPath: "Remove the path, or set keepsPath."
+        case .waitForRecord: "Wait for the other upload, or set conflictPolicy to .wait."
+        case .renewCredentials: "Obtain new credentials, or use .federated, which renews them in time."
         }
     }
 

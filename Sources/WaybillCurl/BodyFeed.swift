@@ -123,6 +123,6 @@ struct BodyLengthError: Error, CustomStringConvertible {
     let isLonger: Bool
 
     var description: String {
-        "the body yielded \(isLonger ? "more" : "fewer") than the \(promised) bytes that it announced"
+        "The body yielded \(isLonger ? "more" : "fewer") bytes than the announced \(promised)."
     }
 }

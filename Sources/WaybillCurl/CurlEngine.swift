@@ -126,7 +126,7 @@ final class CurlEngine: @unchecked Sendable {
     private func start(_ transfer: CurlTransfer) {
         do throws(TransferError) {
             guard let handle = pool.take() else {
-                throw TransferError(.other, "libcurl could not make a handle; memory is out.", outcome: .notSent)
+                throw TransferError(.other, "libcurl could not create a handle: out of memory.", outcome: .notSent)
             }
             try transfer.begin(on: self, handle: handle) { [inbox, address = handle.address] in
                 inbox.post(.readable(address))
@@ -135,7 +135,7 @@ final class CurlEngine: @unchecked Sendable {
             guard code == CURLM_OK else {
                 transfer.closeBody()
                 throw TransferError(
-                    .other, "libcurl refuses the transfer (multi code \(code.rawValue)).", outcome: .notSent)
+                    .other, "libcurl rejected the transfer (CURLMcode \(code.rawValue)).", outcome: .notSent)
             }
         } catch {
             transfer.engine = nil

@@ -14,19 +14,19 @@ enum CurlFailure {
         switch code {
         case CURLE_UNSUPPORTED_PROTOCOL where isConnected:
             // libcurl returns this for a response without a status line, which would be HTTP/0.9.
-            (.malformedResponse, "The answer is not HTTP. Is it an HTTP server, and is TLS wanted?")
+            (.malformedResponse, "The response is not HTTP. Check the port, and whether it requires TLS.")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
-            (.invalidURL, "The URL can't be used. Give an absolute http or https URL.")
+            (.invalidURL, "The URL is invalid. Use an absolute http or https URL.")
         case CURLE_COULDNT_RESOLVE_HOST:
-            (.hostNotFound, "The host has no address. Check its spelling and the name servers.")
+            (.hostNotFound, "The host name could not be resolved. Check its spelling and the DNS.")
         case CURLE_COULDNT_RESOLVE_PROXY:
-            (.hostNotFound, "The proxy has no address. Check its spelling.")
+            (.hostNotFound, "The host name of the proxy could not be resolved. Check its spelling.")
         case CURLE_COULDNT_CONNECT:
-            (.cannotConnect, "Nobody accepts connections there. Check host and port, and that the server runs.")
+            (.cannotConnect, "Connection refused, or host unreachable. Check host and port.")
         case CURLE_OPERATION_TIMEDOUT:
-            (.connectTimeout, "The connection was not ready in time.")
+            (.connectTimeout, "The connection was not established in time.")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED:
-            (.tlsFailed, "TLS could not be agreed on. The server must speak TLS 1.2 or later.")
+            (.tlsFailed, "The TLS handshake failed. The server must support TLS 1.2 or later.")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_CRL_BADFILE:
             (
@@ -36,37 +36,37 @@ enum CurlFailure {
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             (
                 .certificateNotTrusted,
-                "The server's public key is not pinned. Another server may have answered. \(Remedy.comparePins)"
+                "The server's public key matches no pinned key. It may be an attacker's. \(Remedy.comparePins)"
             )
         case CURLE_SSL_CACERT_BADFILE:
-            (.tlsSettingsUnusable, "The authorities to trust can't be read. \(Remedy.giveAuthoritiesAsPEM)")
+            (.tlsSettingsUnusable, "The certificate authorities can't be read. \(Remedy.giveAuthoritiesAsPEM)")
         case CURLE_SSL_CERTPROBLEM:
             (
                 .tlsSettingsUnusable,
                 "The client certificate can't be used. \(Remedy.checkClientCertificate)"
             )
         case CURLE_PROXY:
-            (.proxyFailed, "The proxy refused, or could not reach the server.")
+            (.proxyFailed, "The proxy rejected the request, or could not reach the server.")
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             sawResponseHead
-                ? (.responseIncomplete, "The connection broke in the middle of the answer.")
-                : (.connectionLost, "The connection broke before an answer came.")
+                ? (.responseIncomplete, "The connection was lost during the response.")
+                : (.connectionLost, "The connection was lost before a response arrived.")
         case CURLE_GOT_NOTHING:
-            (.connectionLost, "The server closed the connection without an answer.")
+            (.connectionLost, "The server closed the connection without a response.")
         case CURLE_PARTIAL_FILE:
-            (.responseIncomplete, "The server closed the connection in the middle of its answer.")
+            (.responseIncomplete, "The server closed the connection during the response.")
         case CURLE_HTTP2_STREAM where !sawResponseHead:
             (
                 .connectionLost,
-                "The server ended the HTTP/2 stream before it had the whole request. libcurl loses a response that comes"
-                    + " together with that; over HTTP/1.1 it does not."
+                "The server ended the HTTP/2 stream before it received the whole request. libcurl discards a response"
+                    + " that arrives with the reset. Use HTTP/1.1 to receive it."
             )
         case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
-            (.malformedResponse, "The answer breaks the rules of HTTP. Is it an HTTP server?")
+            (.malformedResponse, "The response is not valid HTTP. Check that the port belongs to an HTTP server.")
         case CURLE_SEND_FAIL_REWIND:
             (
                 .resendRefused,
-                "The body would have had to be sent again within one attempt, which is never done unasked."
+                "The body would have to be sent again within the attempt, which is never done implicitly."
             )
         default:
             (.other, "The transfer failed.")
@@ -87,11 +87,11 @@ enum CurlFailure {
     }
 
     static let outOfDescriptors =
-        "This process has no free file descriptor. Raise its limit (ulimit -n), or run fewer uploads at once."
+        "No file descriptor is available. Raise the limit (ulimit -n), or run fewer concurrent uploads."
 
     /// Returns the result of an attempt for which no engine could be created.
     static func withoutEngine(_ request: TransferRequest) -> TransferEnd {
-        let message = "No file descriptor or no thread is free. Raise the limits (ulimit -n, ulimit -u)."
+        let message = "No file descriptor or thread is available. Raise the limits (ulimit -n, ulimit -u)."
         return TransferEnd(
             result: .failure(TransferError(.resourcesExhausted, message, outcome: .notSent)),
             evidence: TransferCounters(announced: request.body?.length))
@@ -101,14 +101,14 @@ enum CurlFailure {
     static func message(for code: TransferError.Code, limits: TransferLimits) -> String {
         switch code {
         case .connectTimeout:
-            "The connection was not ready within \(limits.connect). \(Remedy.raiseConnectLimit)"
-        case .stalled: "The server took no byte for \(limits.stall). \(Remedy.raiseStallLimit)"
+            "The connection was not established within \(limits.connect). \(Remedy.raiseConnectLimit)"
+        case .stalled: "The server acknowledged no bytes for \(limits.stall). \(Remedy.raiseStallLimit)"
         case .responseTimeout:
-            "The body was taken, but no whole answer came within \(limits.response). \(Remedy.raiseResponseLimit)"
+            "The body was sent, but no full response arrived within \(limits.response). \(Remedy.raiseResponseLimit)"
         case .totalTimeout:
-            "The attempt took longer than \(limits.total ?? .zero), its limit. \(Remedy.raiseTotalLimit)"
-        case .bodyNotTaken: "The server answered before it had taken the whole body, and takes no more."
-        case .cancelled: "Cancelled."
+            "The attempt exceeded its time limit of \(limits.total ?? .zero). \(Remedy.raiseTotalLimit)"
+        case .bodyNotTaken: "The server responded before it received the whole body, and reads no more of it."
+        case .cancelled: "The upload was cancelled."
         default: "The transfer failed."
         }
     }
@@ -117,18 +117,18 @@ enum CurlFailure {
     static func error(for failure: ResponseAssembler.Failure, limits: TransferLimits) -> (TransferError.Code, String) {
         switch failure {
         case .headTooLarge:
-            (.responseTooLarge, "The head of the answer is larger than \(limits.responseHead).")
+            (.responseTooLarge, "The response head is larger than \(limits.responseHead).")
         case .tooManyHeaderLines:
-            (.responseTooLarge, "The head of the answer has more than \(limits.responseHeadLines) lines.")
+            (.responseTooLarge, "The response head has more than \(limits.responseHeadLines) lines.")
         case .bodyTooLarge:
             (
                 .responseTooLarge,
                 "The response is larger than \(limits.responseBody). \(Remedy.raiseResponseBodyLimit)"
             )
         case .malformedStatusLine:
-            (.malformedResponse, "The answer's status line is malformed. Is it an HTTP server?")
+            (.malformedResponse, "The status line is malformed. Check that the port belongs to an HTTP server.")
         case .malformedContentLength:
-            (.malformedResponse, "The Content-Length of the response is no length, or there are two different ones.")
+            (.malformedResponse, "The Content-Length of the response is invalid, or has conflicting values.")
         }
     }
 

@@ -12,10 +12,10 @@ enum CurlOptionCheck {
     /// - Throws: ``TransferError/Code/invalidRequest``.
     static func number(of option: CurlOption) throws(TransferError) -> CURLoption {
         guard let found = find(option.name) else {
-            throw refused(option, "is none of this libcurl (\(CurlLibrary.loaded.version)). Check the spelling.")
+            throw refused(option, "does not exist in version \(CurlLibrary.loaded.version). Check the spelling.")
         }
         guard !owned.contains(found.name), !ownedEndings.contains(where: { found.name.hasSuffix($0) }) else {
-            throw refused(option, "belongs to the engine, or has an option of its own. Leave it out.")
+            throw refused(option, "is reserved, or has a property of its own. Remove it.")
         }
         let fits =
             switch (option.value, found.type) {
@@ -24,9 +24,9 @@ enum CurlOptionCheck {
                 true
             default: false
             }
-        guard fits else { throw refused(option, "takes a value of another kind: \(kind(found.type)).") }
+        guard fits else { throw refused(option, "requires a value of another type: \(kind(found.type)).") }
         guard !texts(of: option).contains(where: { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } }) else {
-            throw refused(option, "must hold no control character.")
+            throw refused(option, "must not contain control characters.")
         }
         return found.id
     }
@@ -59,15 +59,15 @@ enum CurlOptionCheck {
         switch type {
         case CURLOT_LONG, CURLOT_VALUES: "a number"
         case CURLOT_OFF_T: "a large number"
-        case CURLOT_STRING: "a text or a secret"
+        case CURLOT_STRING: "a string or a secret"
         case CURLOT_SLIST: "a list"
         case CURLOT_BLOB: "bytes"
-        default: "a pointer or a callback, which can't be given"
+        default: "a pointer or a callback, which is not supported"
         }
     }
 
     private static func refused(_ option: CurlOption, _ message: String) -> TransferError {
-        TransferError(.invalidRequest, "The option \"\(option.name)\" of libcurl \(message)", outcome: .notSent)
+        TransferError(.invalidRequest, "The libcurl option \"\(option.name)\" \(message)", outcome: .notSent)
     }
 
     private static let ownedEndings = ["_VERIFYPEER", "_VERIFYHOST", "FUNCTION", "DATA"]

@@ -87,8 +87,8 @@ extension CurlTransfer {
             let tunnel = connection == nil ? easy?.long(CURLINFO_HTTP_CONNECTCODE) ?? 0 : 0
             if tunnel >= 300 {
                 return failure(
-                    .proxyFailed, "The proxy answered \(tunnel) and opened no way to the server.", evidence: evidence,
-                    curl: code)
+                    .proxyFailed, "The proxy rejected the tunnel to the server with status \(tunnel).",
+                    evidence: evidence, curl: code)
             }
             if connection == nil, CurlFailure.isOutOfDescriptors(code) {
                 return failure(.resourcesExhausted, CurlFailure.outOfDescriptors, evidence: evidence, curl: code)
@@ -99,14 +99,14 @@ extension CurlTransfer {
         }
         guard let head = assembler.head else {
             return failure(
-                .responseIncomplete, "The server closed the connection within the head of its answer.",
+                .responseIncomplete, "The server closed the connection within the response head.",
                 evidence: evidence,
                 curl: code)
         }
         // A success status before the whole body was received does not confirm the whole body.
         if head.status.kind == .successful, feed != nil, !isAcknowledged || receivedEarlyResponse {
             return failure(
-                .bodyNotTaken, "The server answered \(head.status.code) before it had taken the whole body.",
+                .bodyNotTaken, "The server responded with \(head.status.code) before it received the whole body.",
                 evidence: evidence, curl: code)
         }
         return .success(TransferResponse(head: head, body: assembler.body))

@@ -19,7 +19,7 @@ extension CurlTransfer {
             return true
         }
         guard now - loop.began > Self.longestTunnelLoop else { return true }
-        ownFailure = (.proxyFailed, "The proxy does not end its response to CONNECT. Check the proxy.", nil)
+        ownFailure = (.proxyFailed, "The proxy's response to CONNECT does not end. Check the proxy.", nil)
         return false
     }
 

@@ -85,7 +85,8 @@ final class CurlTransfer: @unchecked Sendable {
             do {
                 feed = try BodyFeed(body, wake: wake)
             } catch {
-                throw TransferError(.bodyFailed, "The body can't be read: \(error)", outcome: .notSent, cause: error)
+                throw TransferError(
+                    .bodyFailed, "The body can't be read: \(error)".sentence, outcome: .notSent, cause: error)
             }
         }
         if direct.isOpen { feed?.allowSending() }
@@ -108,7 +109,7 @@ final class CurlTransfer: @unchecked Sendable {
         if let (option, code) = handle.refusal {
             closeBody()
             throw TransferError(
-                .invalidRequest, "libcurl refuses option \(option.rawValue): \(CurlFailure.quote(code)).",
+                .invalidRequest, "libcurl rejected option \(option.rawValue): \(CurlFailure.quote(code)).",
                 outcome: .notSent)
         }
         address = handle.address
@@ -141,7 +142,9 @@ final class CurlTransfer: @unchecked Sendable {
     /// - Returns: Whether it may be. libcurl calls this a second time when it wants to send a request again.
     func connectionIsReady(_ ends: ConnectionEnds) -> Bool {
         guard connection == nil || canResend else {
-            if !isAnswered { ownFailure = (.connectionLost, "The connection broke before an answer came.", nil) }
+            if !isAnswered {
+                ownFailure = (.connectionLost, "The connection was lost before a response arrived.", nil)
+            }
             return false
         }
         if isFetchingChallenge, assembler.head != nil {
@@ -162,7 +165,7 @@ final class CurlTransfer: @unchecked Sendable {
         // Any bytes that could be read now are not a response to this request.
         if isReused, probe?.hasInput == true {
             ownFailure = (
-                .connectionLost, "The server had closed the connection, or sent an answer that nobody asked for.", nil
+                .connectionLost, "The server closed the connection, or sent a response without a request.", nil
             )
             return false
         }
@@ -228,7 +231,7 @@ final class CurlTransfer: @unchecked Sendable {
             if sendsTLSRecords, count > TLSByteCounter.record { setCorked() }
         }
         if answer == .abort, let failure = feed?.failure {
-            ownFailure = (.bodyFailed, "The body can't be read: \(failure)", failure)
+            ownFailure = (.bodyFailed, "The body can't be read: \(failure)".sentence, failure)
         }
         return answer
     }

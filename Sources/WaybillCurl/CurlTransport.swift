@@ -41,7 +41,7 @@ public final class CurlTransport: UploadTransport {
     ///   - logger: The logger for attempts (`debug`) and security risks (`warning`). By default, nothing is logged.
     public init(configuration: Configuration = Configuration(), logger: Logger? = nil) {
         let code = wb_global_init()
-        precondition(code == CURLE_OK, "libcurl could not be initialised: \(CurlFailure.quote(code))")
+        precondition(code == CURLE_OK, "Initializing libcurl failed: \(CurlFailure.quote(code)).")
         self.configuration = configuration
         self.logger = logger
         _ = post(nil)

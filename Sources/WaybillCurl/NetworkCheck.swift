@@ -16,10 +16,10 @@ enum NetworkCheck {
         try check(options.proxyTLS, "for the proxy")
         if let path = options.unixSocket {
             guard !path.isEmpty, path.utf8.count <= 107, !path.utf8.contains(0) else {
-                throw refused("The path of a Unix socket has 1 to 107 bytes and no NUL (unix(7)).")
+                throw refused("The path of a Unix socket must have 1 to 107 bytes and no NUL (unix(7)).")
             }
             guard options.proxy == nil else {
-                throw refused("A Unix socket and a proxy can't both be used. Take one out.")
+                throw refused("A Unix socket and a proxy can't be combined. Remove one.")
             }
         }
         for option in options.curlOptions { _ = try CurlOptionCheck.number(of: option) }
@@ -32,42 +32,43 @@ enum NetworkCheck {
     private static func checkProxy(_ options: TransferOptions, origin: String) throws(TransferError) {
         guard let proxy = options.proxy, !proxy.isEmpty else {
             guard options.proxyCredential == nil else {
-                throw refused("There are credentials for a proxy, and no proxy. Name the proxy, too.")
+                throw refused("Proxy credentials are set without a proxy. Set the proxy, too.")
             }
             return
         }
         guard let url = ParsedURL(proxy, flags: UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_DEFAULT_SCHEME)) else {
-            throw refused("The proxy's URL can't be used. Write scheme://host:port.")
+            throw refused("The proxy URL is invalid. Use scheme://host:port.")
         }
         let scheme = proxy.contains("://") ? url.scheme : "http"
         guard schemes.contains(scheme) else {
             throw refused(
-                "The proxy's scheme \"\(scheme)\" is not known. Give http, https, socks4, socks4a, socks5 or socks5h.")
+                "The proxy scheme must be http, https, socks4, socks4a, socks5 or socks5h; got \"\(scheme)\".")
         }
         if scheme == "https", unsafe curl_version_info(wb_version_now).pointee.features & CURL_VERSION_HTTPS_PROXY == 0
         {
-            throw refused("This libcurl speaks no TLS with proxies. Give an http proxy, or another libcurl.")
+            throw refused("The loaded libcurl does not support HTTPS proxies. Use an http proxy, or another libcurl.")
         }
         // The default of libcurl for proxies, if the scheme has none.
         let port = url.port.isEmpty ? (scheme == "https" ? "443" : "1080") : url.port
         guard !origin.hasSuffix("://\(url.host):\(port)") else {
-            throw refused("The proxy is the very host and port that the upload goes to, and would ask itself for ever.")
+            throw refused("The proxy has the same host and port as the URL of the upload. Use another proxy, or none.")
         }
         if let credential = options.proxyCredential {
             guard url.user.isEmpty, url.password.isEmpty else {
-                throw refused("The proxy's URL has a user, and there are credentials beside it. Take one out.")
+                throw refused("Proxy credentials are set both in the proxy URL and separately. Remove one.")
             }
             let isHTTP = scheme.hasPrefix("http")
             guard isPlain(credential.user), isPlain(credential.password.value), !credential.user.isEmpty,
                 !isHTTP || !credential.user.contains(":")
             else {
                 throw refused(
-                    "The proxy's user and password must hold no control character, and the user no colon for HTTP.")
+                    "User and password of the proxy must not contain control characters. The user must not be empty, "
+                        + "and for HTTP, it must not contain a colon.")
             }
         }
         for entry in options.proxyExceptions {
             guard !entry.isEmpty, entry.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ",") }) else {
-                throw refused("A proxy exception is one host, address or range, without commas and blanks.")
+                throw refused("A proxy exception must be one host, address or range, without commas and spaces.")
             }
         }
     }
@@ -75,30 +76,30 @@ enum NetworkCheck {
     // MARK: - TLS
 
     private static func check(_ tls: TransferOptions.TLSOptions, _ peer: String) throws(TransferError) {
-        if let path = tls.certificateAuthorities { try checkFile(path, "The authorities \(peer)") }
+        if let path = tls.certificateAuthorities { try checkFile(path, "The certificate authorities \(peer)") }
         if let text = tls.certificateAuthoritiesPEM {
             guard tls.certificateAuthorities == nil else {
-                throw refused("The authorities \(peer) are given in a file and in memory. Take one out.")
+                throw refused("The certificate authorities \(peer) are set both as a file and in memory. Remove one.")
             }
             guard text.contains("-----BEGIN CERTIFICATE-----") else {
-                throw refused("The text of the authorities \(peer) has no line -----BEGIN CERTIFICATE-----.")
+                throw refused("The certificate authorities \(peer) have no line -----BEGIN CERTIFICATE-----. Use PEM.")
             }
         }
         for pin in tls.pinnedKeys where !isPin(pin) {
             throw refused(
-                "The pin \"\(pin)\" \(peer) is not sha256// and the 44 characters of a hash in Base64.")
+                "The pinned key \"\(pin)\" \(peer) is invalid. Use sha256// and the 44 characters of a hash in Base64.")
         }
         guard let client = tls.clientCertificate else { return }
         try check(client.certificate, client.format, "The client certificate \(peer)")
         if let key = client.key {
             guard client.format == .pem else {
                 throw refused(
-                    "The client certificate \(peer) is a PKCS#12 store, which has its key inside. Leave the key out.")
+                    "The client certificate \(peer) is a PKCS #12 file, which contains the key. Remove the other key.")
             }
             try check(key, .pem, "The client key \(peer)")
         }
         guard client.passphrase?.value.utf8.contains(0) != true else {
-            throw refused("The passphrase of the client key \(peer) must hold no NUL.")
+            throw refused("The passphrase of the client key \(peer) must not contain a NUL.")
         }
     }
 
@@ -110,7 +111,7 @@ enum NetworkCheck {
         case .bytes(let bytes):
             let marker = Array("-----BEGIN ".utf8)
             guard !bytes.isEmpty, format != .pem || bytes.firstRange(of: marker) != nil else {
-                throw refused("\(name): \(bytes.count) bytes that are no PEM; it has a line -----BEGIN …-----.")
+                throw refused("\(name) is empty or not PEM (\(bytes.count) bytes). PEM has a line -----BEGIN …-----.")
             }
         }
     }

@@ -18,29 +18,30 @@ enum RequestCheck {
     static func check(_ request: TransferRequest, origin: String) throws(TransferError) {
         for field in request.headers {
             guard !TransferRequest.ownedFields.contains(field.name) else {
-                throw refused("The header field \(field.name.canonicalName) belongs to the transport. Leave it out.")
+                throw refused("The header field \(field.name.canonicalName) is set by the transport. Remove it.")
             }
         }
         try NetworkCheck.check(request.options, origin: origin)
         for entry in request.options.resolve where StringList.parts(of: entry) == nil {
-            throw refused("\"\(entry)\" is no host:port:address. Write, say, example.com:443:127.0.0.1.")
+            throw refused("\"\(entry)\" is not a valid host:port:address. An example is example.com:443:127.0.0.1.")
         }
         if let rate = request.options.rateLimit, rate.bytes <= 0 {
-            throw refused("The rate limit must be at least one byte a second. Leave it out for no limit.")
+            throw refused("The rate limit must be at least one byte per second. Remove it for no limit.")
         }
         if let digest = request.options.digest {
             guard request.body == nil || request.body?.length != nil else {
-                throw refused("Digest needs a body whose length is known. Spill the stream, or use another scheme.")
+                throw refused(
+                    "Digest requires a body of known length. Save the stream to a file, or use another scheme.")
             }
             guard request.headers[.authorization] == nil,
                 !(digest.user + digest.password.value).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
             else {
                 throw refused(
-                    "Digest needs a user and password without control characters, and no Authorization field beside.")
+                    "Digest requires user and password without control characters, and no Authorization field.")
             }
         }
         if let length = request.body?.length, length < 0 {
-            throw refused("The body announces a negative length.")
+            throw refused("The length of the body must not be negative.")
         }
     }
 
@@ -53,20 +54,19 @@ enum RequestCheck {
         guard code == CURLUE_OK else {
             let reason = unsafe String(cString: curl_url_strerror(code))
             throw TransferError(
-                .invalidURL, "The URL can't be used (\(reason)). Give an absolute http or https URL.", outcome: .notSent
-            )
+                .invalidURL, "The URL is invalid (\(reason)). Use an absolute http or https URL.", outcome: .notSent)
         }
         let scheme = unsafe part(CURLUPART_SCHEME, of: url) ?? ""
         guard scheme == "http" || scheme == "https" else {
             throw TransferError(
-                .invalidURL, "The scheme \"\(scheme)\" is not for uploads. Give an http or https URL.",
+                .invalidURL, "The URL scheme must be http or https; got \"\(scheme)\".",
                 outcome: .notSent)
         }
         let host = unsafe part(CURLUPART_HOST, of: url) ?? ""
         guard host.utf8.allSatisfy({ $0 < 0x80 }) || wb_has_idn() != 0 else {
             throw TransferError(
                 .invalidURL,
-                "The host's name is not ASCII, and this libcurl can't look up such names. Write it as xn--….",
+                "The host name is not ASCII, and the loaded libcurl does not support IDN. Write it as xn--….",
                 outcome: .notSent)
         }
         let port = unsafe part(CURLUPART_PORT, of: url, flags: UInt32(CURLU_DEFAULT_PORT)) ?? ""

@@ -34,7 +34,7 @@ import WaybillCore
         #expect(error?.code == .cannotReachLimit)
         #expect(error?.smallestBytes ?? 0 > 500)
         #expect(error?.message.contains("240 x 180") == true)
-        #expect(error?.message.hasSuffix("Allow more bytes, or a smaller minSide.") == true)
+        #expect(error?.message.hasSuffix("Raise maxBytes, or lower minSide.") == true)
     }
 
     @Test func `an image smaller than minSide keeps its size`() throws {
