@@ -82,7 +82,7 @@ import Waybill
             Issue.record("\(response.attempts[0].outcome as Any)")
             return
         }
-        for line in ["upload paused", "upload starts anew after a pause", "upload resumed"] {
+        for line in ["upload paused", "upload restarted after a pause", "upload resumed"] {
             #expect(log.text.contains(line))
         }
         let whole = server.requests.filter { $0.path == "/large" && $0.isComplete }

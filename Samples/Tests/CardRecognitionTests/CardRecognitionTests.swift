@@ -70,7 +70,7 @@ import Waybill
             _ = try await flow.run(photos: [fixture.cards.front, fixture.cards.back], business: "B-1")
         }
         #expect(error?.code == .envelopeRejected && error?.envelope?.code == "100001")
-        #expect(error?.message.contains("step \"front\"") == true)
+        #expect(error?.message.contains("Step \"front\"") == true)
         #expect(await fixture.bank.snapshot.requests == ["front"])
         #expect(!"\(error as Any) \(String(reflecting: error))".contains("t0k3n"))
         await fixture.close(flow)

@@ -55,6 +55,6 @@ extension BatchSummary: CustomStringConvertible {
     /// A line such as `12 succeeded, 1 failed, 0 cancelled`.
     public var description: String {
         let text = "\(succeeded) succeeded, \(failed) failed, \(cancelled) cancelled"
-        return isComplete ? text : text + "; the rest was not started"
+        return isComplete ? text : text + "; remaining items were not started"
     }
 }

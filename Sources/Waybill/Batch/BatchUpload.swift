@@ -113,7 +113,7 @@ extension UploadError: BatchFailure {
         self =
             error as? UploadError
             ?? UploadError(
-                .preparationFailed, "The closure returned no request for the item; the cause says why.",
+                .preparationFailed, "The closure threw an error instead of returning a request. See the cause.",
                 phase: .preparing,
                 cause: error)
     }

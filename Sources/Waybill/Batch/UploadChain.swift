@@ -106,7 +106,7 @@ extension UploadSession {
                 done.steps[index].result = .success(try await task.response)
             } catch {
                 var error = error
-                error.message = "step \"\(step.name)\": " + error.message
+                error.message = "Step \"\(step.name)\" failed. " + error.message
                 done.steps[index].result = .failure(error)
                 return done
             }
@@ -122,10 +122,10 @@ extension UploadSession {
         } catch let error as UploadError {
             throw error
         } catch is CancellationError {
-            throw UploadError(.cancelled, "the chain was cancelled between two steps", phase: .cancelled)
+            throw UploadError(.cancelled, "The chain was cancelled between two steps.", phase: .cancelled)
         } catch {
             throw UploadError(
-                .preparationFailed, "no request could be made of the answers so far: the cause says what the step met",
+                .preparationFailed, "The closure of the step failed to create its request. See the cause.",
                 phase: .preparing, cause: error)
         }
     }

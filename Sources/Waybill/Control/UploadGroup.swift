@@ -8,8 +8,8 @@ public import WaybillCore
 /// session.start(form, to: url, options: options)
 ///
 /// let thumbnails = session.group("thumbnails")
-/// thumbnails.slots = 2                        // two at once, of the eight of the session
-/// thumbnails.limit(to: .kibibytes(200))       // a second, all of them together
+/// thumbnails.slots = 2                        // two concurrently, of the eight of the session
+/// thumbnails.limit(to: .kibibytes(200))       // per second, all of them together
 /// thumbnails.pause()
 /// ```
 ///

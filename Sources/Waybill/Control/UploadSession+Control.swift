@@ -27,7 +27,7 @@ extension UploadSession {
     /// Returns a group of uploads, which are controlled together.
     public func group(_ name: String) -> UploadGroup { UploadGroup(name: name, core: core) }
 
-    // MARK: All at once
+    // MARK: All uploads
 
     /// Pauses all current uploads and uploads that are started later, including those in groups. See
     /// ``UploadTask/pause()``. The most recent call wins: single uploads and groups can be resumed afterwards.

@@ -85,7 +85,8 @@ public struct DurableFile: Sendable, Hashable {
     private static func changed(_ path: String, _ what: String, cause: (any Error)?) -> UploadError {
         UploadError(
             .sourceChanged,
-            "\(Redaction.escaped(path)) \(what) after it was handed over. Hand it over again, or let the outbox keep a copy.",
+            "The file \(Redaction.escaped(path)) \(what) after it was enqueued. Enqueue it again, or let the outbox "
+                + "keep a copy.",
             phase: .preparing, cause: cause)
     }
 
@@ -124,7 +125,8 @@ extension DurableFile: Codable {
             throw EncodingError.invalidValue(
                 count ?? 0,
                 EncodingError.Context(
-                    codingPath: encoder.codingPath, debugDescription: "bytes have to be written to a file first"))
+                    codingPath: encoder.codingPath,
+                    debugDescription: "The bytes are not stored yet. Write them to a file first."))
         }
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(path, forKey: .path)

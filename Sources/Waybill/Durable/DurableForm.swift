@@ -113,7 +113,7 @@ public struct DurableForm: DurableUpload {
             case .secret, .rawText(_, isSecret: true):
                 throw UploadError(
                     .notDurable,
-                    "the text of part \(quoted(part.name)) is a secret, and secrets are not written down. "
+                    "Part \(quoted(part.name)) contains a secret, which can't be persisted. "
                         + "\(Remedy.nameSecretField)",
                     phase: .preparing, part: part.name)
             case .preparing(let preparation as NamedCredentialPart):

@@ -29,15 +29,16 @@ package struct DurableTarget: Codable, Sendable {
         _ = try RequestTarget(url)
         guard URLReference(url).userInformation == nil else {
             throw Self.refused(
-                "The URL holds a user or a password, which are not written down. \(Remedy.nameCredential)")
+                "The URL contains a user or a password, which can't be persisted. \(Remedy.nameCredential)")
         }
         if let field = headers.first(where: { Self.secretFields.contains($0.name) }) {
             throw Self.refused(
-                "The header field \(field.name) holds a credential, which is not written down. "
+                "The header field \(field.name) contains a credential, which can't be persisted. "
                     + "\(Remedy.nameCredential)")
         }
         if let field = headers.first(where: { TransferRequest.ownedFields.contains($0.name) }) {
-            throw UploadError(.invalidRequest, "\(field.name) is set by the transport: leave it out", phase: .waiting)
+            throw UploadError(
+                .invalidRequest, "The header field \(field.name) is set by the transport. Remove it.", phase: .waiting)
         }
         self.method = method.rawValue
         self.headers = headers
@@ -85,7 +86,8 @@ public struct DurableCredential: Codable, Sendable, Hashable {
         }
         guard let name = HTTPField.Name(field), HTTPField.isValidValue(secret.value) else {
             throw UploadError(
-                .invalidRequest, "the credential \(quoted(self.name)) holds characters that no header field may have",
+                .invalidRequest,
+                "The credential \(quoted(self.name)) contains characters that are not allowed in a header field.",
                 phase: .preparing)
         }
         headers[name] = secret.value
@@ -97,7 +99,7 @@ extension DurableTarget {
     /// Performs one attempt.
     func send(_ content: UploadContent, _ delivery: Delivery) async throws(UploadError) -> UploadResponse {
         guard let method = HTTPRequest.Method(rawValue: method) else {
-            throw UploadError(.invalidRequest, "\(quoted(method)) is no method", phase: .preparing)
+            throw UploadError(.invalidRequest, "\(quoted(method)) is not a valid HTTP method.", phase: .preparing)
         }
         var options = delivery.options
         var headers = headers

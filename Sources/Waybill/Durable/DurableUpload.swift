@@ -45,7 +45,7 @@ extension DurableUpload {
     /// No files.
     public var files: [DurableFile] {
         get { [] }
-        set { precondition(newValue.isEmpty, "an upload that is handed files has to keep them") }
+        set { precondition(newValue.isEmpty, "A durable upload with files must store the files that it is given.") }
     }
 
     /// Returns ``DeliveryVerdict/cannotTell``.

@@ -41,13 +41,13 @@ extension NamedCredentials {
             found = try await credential(named: name)
         } catch {
             throw UploadError(
-                .credentialRefreshFailed, "no credential could be had for the name \(quoted(name))",
+                .credentialRefreshFailed, "Reading the credential named \(quoted(name)) failed. See the cause.",
                 phase: .preparing, cause: error)
         }
         guard let found else {
             throw UploadError(
                 .credentialRefreshFailed,
-                "nobody knows the credential named \(quoted(name)): add it to the credentials of whoever delivers",
+                "There is no credential named \(quoted(name)). Define it where uploads are delivered.",
                 phase: .preparing)
         }
         return found
@@ -74,7 +74,8 @@ struct NamedCredentialPart: PartPreparing {
     func prepare() async throws -> PreparedPart {
         throw UploadError(
             .credentialRefreshFailed,
-            "The credential \(quoted(credential)) is only named, and the form is sent now. \(Remedy.giveCredentialValue)",
+            "The form is sent directly, but its credential \(quoted(credential)) has only a name. "
+                + "\(Remedy.giveCredentialValue)",
             phase: .preparing)
     }
 }

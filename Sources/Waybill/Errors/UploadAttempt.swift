@@ -85,22 +85,22 @@ public struct NoRetryReason: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// All ``RetryPolicy/maxRetries`` were used.
-    public static let attemptsUsedUp = Self("the attempts are used up")
+    public static let attemptsUsedUp = Self("the maximum number of retries is reached")
     /// The retry would begin after ``RetryPolicy/deadline``.
-    public static let deadlinePassed = Self("the deadline would have passed")
+    public static let deadlinePassed = Self("the retry would start after the deadline")
     /// The session has no retry left for this host. See ``RetryBudget``.
-    public static let budgetExhausted = Self("the budget of retries for this host is used up")
+    public static let budgetExhausted = Self("the retry budget of the host is exhausted")
     /// The body can be read only once.
-    public static let bodyNotReplayable = Self("the body can be read once only")
+    public static let bodyNotReplayable = Self("the body can be read only once")
     /// The server may have acted on an earlier attempt, and there is no indication that it would recognize a duplicate.
-    public static let mayBeStored = Self("the server may have acted on it")
+    public static let mayBeStored = Self("the server may have acted on the upload")
     /// The server may have acted on an earlier attempt, and may have forgotten the key by the next one. See
     /// ``Idempotency``.
-    public static let idempotencyWindowClosed = Self("the server may no longer know the idempotency key")
+    public static let idempotencyWindowClosed = Self("the idempotency key may have expired on the server")
 }
 
 extension UploadAttempt: CustomStringConvertible {
-    /// One line: `attempt 2: 503 Service Unavailable, next after 1.5 seconds`.
+    /// One line: `attempt 2: 503 Service Unavailable [retry after 1.5 seconds]`.
     public var description: String { "attempt \(number): \(reason)\(sequel.words)" }
 }
 
@@ -108,12 +108,12 @@ extension AttemptSequel {
     fileprivate var words: String {
         switch self {
         case .end: ""
-        case .retry(let delay, .backoff): ", next after \(delay)"
-        case .retry(let delay, .retryAfter): ", next after \(delay) as the server asked"
-        case .redirect(let url): ", on to \(url)"
-        case .freshCredential: ", next with a fresh credential"
-        case .restart: ", sent anew after the pause"
-        case .noRetry(let reason): ", no retry: \(reason)"
+        case .retry(let delay, .backoff): " [retry after \(delay)]"
+        case .retry(let delay, .retryAfter): " [retry after \(delay), as the server requested]"
+        case .redirect(let url): " [redirected to \(url)]"
+        case .freshCredential: " [repeated with a new credential]"
+        case .restart: " [restarted after the pause]"
+        case .noRetry(let reason): " [no retry: \(reason)]"
         }
     }
 }

@@ -46,9 +46,9 @@ extension UploadError {
             let inner = translate(cause)
             return inner.code == .preparationFailed ? (.preparationFailed, error.message) : inner
         case let error as JPEGError: return (Code(error.code.description), error.message)
-        case is CancellationError: return (.cancelled, "cancelled while it was prepared")
+        case is CancellationError: return (.cancelled, "The upload was cancelled during preparation.")
         case let error as UploadError: return (error.code, error.message)
-        default: return (.preparationFailed, "the body could not be made: \(error)")
+        default: return (.preparationFailed, "Preparing the body failed: \(error)".sentence)
         }
     }
 }

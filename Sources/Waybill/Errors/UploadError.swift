@@ -8,9 +8,9 @@ import WaybillMultipart
 /// do {
 ///     let response = try await session.upload(form, to: url)
 /// } catch where error.outcome == .unknown {
-///     // Everything was handed over and no answer came: look before you send it again.
+///     // Everything was sent and no response arrived: check before you send it again.
 /// } catch {
-///     print(error)      // rejected: the server answered 413 Content Too Large [sending, attempt 1, rejected]
+///     print(error)      // rejected: The server responded with 413 Content Too Large. …
 /// }
 /// ```
 ///
@@ -104,7 +104,7 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
     /// Several lines: ``description``, the bytes, the status of the response, the attempts and the cause.
     public var debugDescription: String {
         var lines = [description, "  sent \(sent), acknowledged \(acknowledged) bytes"]
-        if let response { lines.append("  answer: \(response)") }
+        if let response { lines.append("  response: \(response)") }
         lines += attempts.map { "  \($0)" }
         lines += redirects.map { "  redirect: \($0)" }
         if let cause { lines.append("  cause: \(Redaction.escaped("\(cause)"))") }
@@ -116,7 +116,8 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
     package var place: String {
         guard let part else { return "" }
         let message = Redaction.escaped(message)
-        if message.hasPrefix("part "), message.contains(Redaction.escaped("(\(quoted(part))):")) { return "" }
+        let namesPart = message.contains(Redaction.escaped("(\(quoted(part)))"))
+        if namesPart, message.lowercased().hasPrefix("part ") { return "" }
         return " in part \"\(Redaction.escaped(part))\""
     }
 

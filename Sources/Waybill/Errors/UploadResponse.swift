@@ -47,7 +47,7 @@ public struct UploadResponse: Sendable {
         do {
             return try decoder.decode(type, from: Data(body))
         } catch {
-            throw decodingFailure("is not the JSON of \(type)", cause: error)
+            throw decodingFailure("can't be decoded as \(type)", cause: error)
         }
     }
 }

@@ -88,9 +88,9 @@ extension UploadEvent.Kind: CustomStringConvertible {
         case .preparing: "preparing"
         case .attemptStarted(let method): "started \(method)"
         case .connected(let connection):
-            "connected to \(connection.peerAddress):\(connection.peerPort)\(connection.isReused ? ", kept alive" : "")"
-        case .responseHead(let status): "answered \(status.code)"
-        case .attemptEnded(let end): "over: \(end.status.map { "\($0.code)" } ?? end.code?.description ?? "ended")"
+            "connected to \(connection.peerAddress):\(connection.peerPort)\(connection.isReused ? ", reused" : "")"
+        case .responseHead(let status): "response \(status.code)"
+        case .attemptEnded(let end): "ended: \(end.status.map { "\($0.code)" } ?? end.code?.description ?? "unknown")"
         case .redirected(let url): "redirected to \(url)"
         case .refreshingCredential: "refreshing the credential"
         case .retrying(let delay, let reason): "retrying after \(delay): \(reason)"

@@ -115,7 +115,7 @@ final class InterceptedAttempt: TransferControl, TransferSink {
     }
 }
 
-// MARK: - What the transport tells
+// MARK: - Transport events
 
 extension InterceptedAttempt {
     var wantsProgress: Bool { sink.wantsProgress }
@@ -147,12 +147,13 @@ extension InterceptedAttempt {
     /// Returns the end of an attempt whose response was received but not reviewed.
     private static func unreviewed(_ end: TransferEnd) -> TransferEnd {
         var end = end
-        end.objection = ResponseValidationFailure(.cancelled, message: "cancelled before the answer was looked at")
+        end.objection = ResponseValidationFailure(
+            .cancelled, message: "The upload was cancelled before the response was reviewed.")
         return end
     }
 }
 
-// MARK: - Steering
+// MARK: - Control
 
 extension InterceptedAttempt {
     func cancel() {
@@ -165,7 +166,8 @@ extension InterceptedAttempt {
         case .running: control?.cancel()
         case .reviewing(let end): finish(Self.unreviewed(end))
         case .adapting:
-            let error = TransferError(.cancelled, "cancelled before it was sent", outcome: .notSent)
+            let error = TransferError(
+                .cancelled, "The upload was cancelled before the request was sent.", outcome: .notSent)
             finish(TransferEnd(result: .failure(error), evidence: nothing))
         }
     }

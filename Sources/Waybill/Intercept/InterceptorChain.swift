@@ -61,7 +61,7 @@ struct InterceptorChain: Sendable {
             }
             if let complaint = Self.complaint(about: after, before: before) {
                 throw TransferError(
-                    .invalidRequest, "the interceptor \"\(Redaction.escaped(interceptor.name))\" \(complaint)",
+                    .invalidRequest, "The interceptor \"\(Redaction.escaped(interceptor.name))\" \(complaint)",
                     outcome: .notSent)
             }
             request.headers = after.headers
@@ -96,7 +96,7 @@ struct InterceptorChain: Sendable {
     }
 }
 
-// MARK: - What may go wrong
+// MARK: - Errors
 
 extension InterceptorChain {
     private struct Failure {
@@ -107,18 +107,18 @@ extension InterceptorChain {
 
     private static func failure(_ error: any Error, of interceptor: any UploadInterceptor, _ limit: Duration) -> Failure
     {
-        let name = "the interceptor \"\(Redaction.escaped(interceptor.name))\""
+        let name = "interceptor \"\(Redaction.escaped(interceptor.name))\""
         switch error {
         case is TimeLimit.TimeoutError:
             return Failure(
                 code: .interceptorTimedOut,
-                message: "\(name) did not come back within \(limit): mend it, or raise the configuration's "
-                    + "`interceptorLimit`")
+                message: "The \(name) did not return within \(limit). Fix it, or raise the time limit of interceptors.")
         case is CancellationError:
-            return Failure(code: .cancelled, message: "cancelled while \(name) was at work", cause: error)
+            return Failure(
+                code: .cancelled, message: "The upload was cancelled while the \(name) was running.", cause: error)
         default:
             return Failure(
-                code: .interceptorFailed, message: "\(name) failed: the cause says what it met", cause: error)
+                code: .interceptorFailed, message: "The \(name) failed. See the cause.", cause: error)
         }
     }
 
@@ -132,10 +132,10 @@ extension InterceptorChain {
 
     private static func complaint(about after: OutgoingRequest, before: OutgoingRequest) -> String? {
         for field in after.headers where TransferRequest.ownedFields.contains(field.name) {
-            return "sets the header field \(field.name), which belongs to the transport: leave it out"
+            return "set the header field \(field.name), which is set by the transport. Remove it."
         }
         if let type = after.body?.contentType, let complaint = RequestPlan.complaint(about: after.headers, of: type) {
-            return "hides what the body is: \(complaint)"
+            return "set an unusable content type. \(complaint)"
         }
         return nil
     }

@@ -49,16 +49,16 @@ public struct JSONEnvelope: UploadInterceptor, Hashable {
     public func verdict(on body: [UInt8]) -> ResponseVerdict {
         guard body.count <= maximumBytes else {
             return .rejected(
-                message: "an answer of \(body.count) bytes is not read for its code; the limit is \(maximumBytes)")
+                message: "The response of \(body.count) bytes exceeds the envelope limit of \(maximumBytes) bytes.")
         }
         let found: JSONScalar?
         do {
             found = try JSONScalar.find(code, in: body)
         } catch {
-            return acceptsOthers ? .accepted : .rejected(message: "the answer is not JSON")
+            return acceptsOthers ? .accepted : .rejected(message: "The response is not JSON.")
         }
         guard let found else {
-            return acceptsOthers ? .accepted : .rejected(message: "the answer has no \"\(code)\"")
+            return acceptsOthers ? .accepted : .rejected(message: "The response has no \"\(code)\".")
         }
         let text = found.description
         guard !successCodes.contains(text) else { return .accepted }

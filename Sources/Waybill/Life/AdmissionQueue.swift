@@ -210,7 +210,7 @@ extension AdmissionQueue {
     }
 }
 
-// MARK: - Books
+// MARK: - Counts
 
 extension AdmissionQueue {
     func lane(_ host: String, _ group: String?) -> Lane {

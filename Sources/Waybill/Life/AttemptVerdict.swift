@@ -31,7 +31,7 @@ struct AttemptVerdict: Sendable {
             let outcome = UploadOutcome(of: record.evidence, status: status, isResponseComplete: true)
             self.response = response
             let words = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
-            reason = words + (end.objection.map { ", but \($0.words)" } ?? "")
+            reason = end.objection.map { "\(words.sentence) \($0.words)" } ?? words
             isCredentialRejected = status.code == 401 || end.objection?.kind == .credentialExpired
             if accepts.accepts(status) {
                 // A response that arrives before a cancellation takes effect still describes the state of the server.
@@ -45,7 +45,8 @@ struct AttemptVerdict: Sendable {
             }
             failure = Failure(
                 code: cancelMessage == nil ? .rejected : .cancelled, transferCode: .rejected,
-                message: cancelMessage ?? "the server answered \(reason)\(Self.hint(for: status, outcome))",
+                message: cancelMessage
+                    ?? "The server responded with \(reason.sentence)\(Self.hint(for: status, outcome))",
                 outcome: outcome)
         case .failure(let error):
             let outcome = record.outcome(of: error)
@@ -65,19 +66,19 @@ struct AttemptVerdict: Sendable {
     private static func notTaken(_ status: HTTPResponse.Status, _ outcome: UploadOutcome) -> Failure {
         Failure(
             code: .bodyNotTaken, transferCode: .bodyNotTaken,
-            message: "the server answered \(status.code) before it had taken the whole body",
+            message: "The server responded with \(status.code) before it received the whole body.",
             outcome: outcome)
     }
 
     /// Returns the remedy for a rejection, if the status indicates it.
     private static func hint(for status: HTTPResponse.Status, _ outcome: UploadOutcome) -> String {
         switch status.code {
-        case 300... where outcome == .unknown: ": it may have acted on the upload, so check before you send it again"
-        case 300..<400: ": redirects are not followed, so send to the address in its Location field"
-        case 401: ": it wants credentials"
-        case 411: ": it wants to know the length beforehand, so give the stream one"
-        case 413: ": the body is larger than it takes"
-        case 415: ": it does not take this content type"
+        case 300... where outcome == .unknown: " It may have acted on the upload. Check before you send it again."
+        case 300..<400: " Redirects are not followed. Send the upload to the URL in the Location field."
+        case 401: " It requires valid credentials."
+        case 411: " It requires a Content-Length. Provide the length of the stream."
+        case 413: " The body is larger than the server accepts."
+        case 415: " The server does not accept this content type."
         default: ""
         }
     }

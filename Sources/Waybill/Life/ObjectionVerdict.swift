@@ -13,13 +13,13 @@ extension AttemptVerdict.Failure {
             self.init(
                 code: isCancelled ? .cancelled : .envelopeRejected,
                 transferCode: said.requestsRetry ? .envelopeAskedForRetry : .envelopeRejected,
-                message: cancelMessage ?? "the server answered \(status.code), but \(objection.words)",
+                message: cancelMessage ?? "The server responded with \(status.code). \(objection.words)",
                 outcome: .rejected, envelope: said)
         case .unreadable(let name):
             let code = UploadError.Code(name)
             self.init(
                 code: isCancelled ? .cancelled : code, transferCode: code,
-                message: cancelMessage ?? "the server answered \(status.code), but \(objection.words)",
+                message: cancelMessage ?? "The server responded with \(status.code). \(objection.words)",
                 outcome: .unknown, cause: objection.cause)
         case .cancelled:
             self.init(
@@ -39,10 +39,10 @@ extension ResponseValidationFailure {
         }
     }
 
-    /// The rest of a sentence that begins with the status.
+    /// One or more sentences that follow the one with the status.
     var words: String {
-        guard [.rejected, .credentialExpired, .retry].contains(kind) else { return message }
+        guard [.rejected, .credentialExpired, .retry].contains(kind) else { return message.sentence }
         let said = [code.isEmpty ? "" : "code \(code)", message].filter { !$0.isEmpty }.joined(separator: ", ")
-        return "its envelope says no\(said.isEmpty ? "" : ": \(said)")"
+        return "The response body was not accepted\(said.isEmpty ? "" : ": \(said)")".sentence
     }
 }

@@ -47,35 +47,36 @@ package struct UploadRoute: Sendable {
             guard policy.follows else { return .stay }
             return .refuse(
                 .redirectRefused,
-                "The server answered \(status) without a Location field. Correct the server or the URL.")
+                "The server responded with \(status) without a Location field. Correct the server or the URL.")
         }
-        let said = "The server answered \(status) and redirects to \(address(location))"
-        guard policy.follows else { return .ignore("\(said). Send it there: redirects are not followed.") }
+        let said = "The server responded with \(status), a redirect to \(address(location))"
+        guard policy.follows else {
+            return .ignore("\(said). Redirects are not followed. Send the upload to that URL.")
+        }
         guard let method = method(after: status) else {
             return .refuse(
                 .redirectWouldDropBody,
-                "\(said), which does not say whether the body is to be sent again. \(Remedy.chooseRedirects)")
+                "\(said). It is ambiguous whether the body is to be sent again. \(Remedy.chooseRedirects)")
         }
         let next: Hop
         do {
             next = try self.next(location, method: method.method, sendsBody: method.sendsBody)
         } catch {
-            return .refuse(.redirectRefused, "\(said). That is not followed: \(error.message).")
+            return .refuse(.redirectRefused, "\(said). The redirect is refused. \(error.message)")
         }
         if visited.contains(where: { Self.place($0) == Self.place(next) }) {
-            return .refuse(.redirectLoop, "\(said), where it was sent before. Send it to the final address.")
+            return .refuse(
+                .redirectLoop, "\(said), where the upload was already sent. Send it to the final URL.")
         }
         guard redirects.count < policy.maxHops else {
             return .refuse(
                 .tooManyRedirects,
-                "\(said), after \(policy.maxHops) other redirects, the most that are followed. Send it to the final address."
-            )
+                "\(said), which exceeds the limit of \(policy.maxHops) redirects. Send the upload to the final URL.")
         }
         if next.sendsBody, !isReplayable {
             return .refuse(
                 .bodyNotReplayable,
-                "\(said), and the body is a stream that can be read once only. Send it to that address, or from a file."
-            )
+                "\(said), but the body is a stream that can be read only once. Send it to that URL, or from a file.")
         }
         return .follow(next)
     }
@@ -131,7 +132,7 @@ package struct UploadRoute: Sendable {
         target.fragment = nil
         let here = try RequestTarget(hop.url)
         guard there.isSecure || !here.isSecure else {
-            throw UploadError(.redirectRefused, "it leads from https to plain http", phase: .awaitingResponse)
+            throw UploadError(.redirectRefused, "It leads from https to http.", phase: .awaitingResponse)
         }
         let sendsCredentials = hop.sendsCredentials && (here == there || policy.keepsCredentials)
         if sendsCredentials, here == there { target.userInformation = base.userInformation }

@@ -108,7 +108,7 @@ extension UploadStateMachine {
     }
 }
 
-// MARK: - Starting anew
+// MARK: - Restarting
 
 extension UploadStateMachine {
     /// Returns the actions that restart an attempt that was ended by a pause, without counting a retry. Returns `nil`
@@ -122,13 +122,13 @@ extension UploadStateMachine {
         case .closing:
             guard verdict.response == nil, failure.transferCode == .cancelled else { return nil }
             failure.code = .paused
-            failure.message = "the upload was paused for longer than its connection is kept"
+            failure.message = "The upload was paused for longer than its connection is kept."
             if failure.outcome == .unknown {
                 failure.message +=
-                    ", and its whole body had just left: look whether it was stored before you send it again"
+                    " Its whole body was already sent. Check whether it was stored before you send it again."
             }
             verdict.failure = failure
-            verdict.reason = "closed, because the upload was paused"
+            verdict.reason = "The attempt was closed because the upload was paused."
         case .kept:
             guard isServerTimeout(record, verdict) else { return nil }
         case .resumed(let acknowledged):

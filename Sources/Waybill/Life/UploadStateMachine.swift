@@ -75,9 +75,9 @@ package struct UploadStateMachine: Sendable {
         case (.waiting, .mayPrepare) where snapshot.isPaused, (.queued, .admitted) where snapshot.isPaused:
             return [.requeueHeld]
         case (_, .cancel):
-            return cancel("cancelled by the caller")
+            return cancel("The upload was cancelled by the caller.")
         case (_, .sessionClosing):
-            return cancel("cancelled because the session was closed")
+            return cancel("The upload was cancelled because the session was closed.")
         case (.running(let record), .transfer(let event, let attempt, let jitter, let elapsed))
         where attempt == record.number:
             return proceed(record, with: event, jitter: jitter, elapsed: elapsed)

@@ -120,6 +120,6 @@ private struct RejectedImage: PartPreparing {
 
     func prepare() async throws -> PreparedPart {
         throw UploadError(
-            .invalidRequest, "\(url) is not a file URL: an image part needs one", phase: .preparing)
+            .invalidRequest, "\(url) is not a file URL. Pass a file URL to the image part.", phase: .preparing)
     }
 }

@@ -60,13 +60,14 @@ public struct Authentication: Sendable, Hashable {
         case .refreshing: return nil
         case .digest(let credential):
             guard Self.isPlain(credential.user), Self.isPlain(credential.password.value) else {
-                throw Self.refused("user and password must hold no control character")
+                throw Self.refused("User and password must not contain control characters.")
             }
             return nil
         case .bearer(let token): return try Self.checked("Bearer \(token.value)")
         case .basic(let user, let password):
             guard Self.isPlain(user), Self.isPlain(password.value), !user.utf8.contains(UInt8(ascii: ":")) else {
-                throw Self.refused("user and password must hold no control character, and the user no colon")
+                throw Self.refused(
+                    "User and password must not contain control characters, and the user must not contain a colon.")
             }
             return "Basic \(Data("\(user):\(password.value)".utf8).base64EncodedString())"
         }
@@ -79,7 +80,7 @@ public struct Authentication: Sendable, Hashable {
     /// Returns the value if it is valid in a header field.
     static func checked(_ value: String) throws(UploadError) -> String {
         guard HTTPField.isValidValue(value) else {
-            throw refused("the credential holds characters that no header field may have")
+            throw refused("The credential contains characters that are not allowed in a header field.")
         }
         return value
     }

@@ -16,13 +16,13 @@ struct CurlNetworkOptions {
         case .ipv4: lines.append("-4")
         case .ipv6: lines.append("-6")
         }
-        addTLS(options.tls, prefix: "--", name: "tls")
-        if options.proxy != nil { addTLS(options.proxyTLS, prefix: "--proxy-", name: "proxyTLS") }
+        addTLS(options.tls, prefix: "--")
+        if options.proxy != nil { addTLS(options.proxyTLS, prefix: "--proxy-") }
         if options.httpVersion == .http2 { lines.append("--http2") }
         if let rate = options.rateLimit { lines.append("--limit-rate \(rate.bytes)") }
         if !options.curlOptions.isEmpty {
             let names = options.curlOptions.map(\.name).joined(separator: ", ")
-            remarks.append("options of libcurl that are not in this command: \(names)")
+            remarks.append("This command does not include the libcurl options \(names).")
         }
     }
 
@@ -37,29 +37,29 @@ struct CurlNetworkOptions {
         if !options.proxyExceptions.isEmpty { add("--noproxy", options.proxyExceptions.joined(separator: ",")) }
     }
 
-    private mutating func addTLS(_ tls: TransferOptions.TLSOptions, prefix: String, name: String) {
+    private mutating func addTLS(_ tls: TransferOptions.TLSOptions, prefix: String) {
         if let path = tls.certificateAuthorities { add("\(prefix)cacert", path) }
-        if tls.certificateAuthoritiesPEM != nil { stand("\(prefix)cacert", "authorities", "\(name): the authorities") }
+        if tls.certificateAuthoritiesPEM != nil { stand("\(prefix)cacert", "authorities") }
         if let client = tls.clientCertificate {
-            add(client.certificate, as: "\(prefix)cert", "\(name): the certificate")
+            add(client.certificate, as: "\(prefix)cert", "certificate")
             if client.format == .pkcs12 { lines.append("\(prefix)cert-type P12") }
-            if let key = client.key { add(key, as: "\(prefix)key", "\(name): the key") }
+            if let key = client.key { add(key, as: "\(prefix)key", "key") }
             if client.passphrase != nil { add("\(prefix)pass", Secret.placeholder) }
         }
         if !tls.pinnedKeys.isEmpty { add("\(prefix)pinnedpubkey", tls.pinnedKeys.joined(separator: ";")) }
         if tls.insecureSkipVerification { lines.append("\(prefix)insecure") }
     }
 
-    private mutating func add(_ source: ClientCertificate.Source, as option: String, _ what: String) {
+    private mutating func add(_ source: ClientCertificate.Source, as option: String, _ name: String) {
         switch source {
         case .file(let path): add(option, path)
-        case .bytes: stand(option, what.hasSuffix("key") ? "key" : "certificate", what)
+        case .bytes: stand(option, name)
         }
     }
 
-    private mutating func stand(_ option: String, _ name: String, _ what: String) {
+    private mutating func stand(_ option: String, _ name: String) {
         add(option, "<\(name)>")
-        remarks.append("\(what) is in memory: put a file in its place")
+        remarks.append("The value of \(option) exists only in memory. Replace <\(name)> with a file.")
     }
 }
 
@@ -86,10 +86,10 @@ extension UploadSession {
         }
         var missing: [String] = []
         let names = (options.omits.contains(.interceptors) ? [] : configuration.interceptors) + request.interceptors
-        if !names.isEmpty { missing.append("interceptors: \(names.map(\.name).joined(separator: ", "))") }
+        if !names.isEmpty { missing.append("interceptors (\(names.map(\.name).joined(separator: ", ")))") }
         if configuration.cookies != nil, !options.omits.contains(.cookies) { missing.append("cookies") }
-        let remark =
-            missing.isEmpty ? "" : "# not in this command: \(Redaction.escaped(missing.joined(separator: "; ")))\n"
+        let list = Redaction.escaped(missing.joined(separator: " and "))
+        let remark = missing.isEmpty ? "" : "# This command does not include \(list).\n"
         return remark + whole.curlCommand
     }
 }

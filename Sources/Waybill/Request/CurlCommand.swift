@@ -30,7 +30,7 @@ extension UploadRequest {
         case .empty: impliesPost = false
         case .form(let form):
             if form.parts.isEmpty {
-                remarks.append("the form is empty, and curl sends no such form")
+                remarks.append("The form is empty, which curl can't send.")
                 impliesPost = false
             }
             let arguments = form.curlArguments
@@ -40,10 +40,10 @@ extension UploadRequest {
             // curl reads a lone "-" as standard input.
             lines += typeField(type) + ["--data-binary \(ShellWord.quoted("@\(path == "-" ? "./-" : path)"))"]
         case .body(let body):
-            remarks.append("the content is a \(content): put a file in its place")
+            remarks.append("The content is a \(content). Replace <body> with a file.")
             lines += typeField(body.contentType) + ["--data-binary '@<body>'"]
         case .notAFile:
-            remarks.append("what is to be sent is not named by a file URL")
+            remarks.append("The URL of the content is not a file URL.")
             impliesPost = false
         }
         let shown = Redaction.url(url)

@@ -7,7 +7,7 @@ import HTTPTypes
 /// whose outcome is unknown is therefore not sent again. If the server honours the keys, declare it:
 ///
 /// ```swift
-/// options.idempotency = .honoured(window: .seconds(23 * 3_600))    // it keeps keys for a day
+/// options.idempotency = .honoured(window: .seconds(23 * 3_600))    // the server keeps keys for a day
 /// ```
 ///
 /// If the request has a header field with that name, it replaces the generated key, with any method.

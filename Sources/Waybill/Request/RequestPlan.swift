@@ -32,20 +32,19 @@ final class RequestPlan: Sendable {
             interceptors: (omits.contains(.interceptors) ? [] : configuration.interceptors) + request.interceptors,
             limit: configuration.interceptorLimit, clock: configuration.clock)
         if case .notAFile(let url) = request.content.kind {
-            throw Self.refused("\(Redaction.url(url)) is not a file URL, which content from a file needs")
+            throw Self.refused("\(Redaction.url(url)) is not a file URL. Pass a file URL as the content.")
         }
         var headers: HTTPFields = omits.contains(.headers) ? [:] : configuration.headers
         for field in request.headers { headers[fields: field.name] = [] }
         for field in request.headers { headers.append(field) }
         if !headers.contains(.userAgent), !omits.contains(.userAgent), let agent = configuration.userAgent {
             guard HTTPField.isValidValue(agent) else {
-                throw Self.refused("the user agent holds characters that no header field may have")
+                throw Self.refused("The user agent contains characters that are not allowed in a header field.")
             }
             headers[.userAgent] = agent
         }
         for field in headers where TransferRequest.ownedFields.contains(field.name) {
-            throw Self.refused(
-                "the header field \(field.name) belongs to the transport, which alone knows the framing: leave it out")
+            throw Self.refused("The header field \(field.name) is set by the transport. Remove it.")
         }
         // Generated for every upload, and sent if the method is not idempotent (RFC 9110 section 9.2.2).
         if !headers.contains(.idempotencyKey), [.post, .patch].contains(request.method) {
@@ -56,12 +55,11 @@ final class RequestPlan: Sendable {
         if case .empty = request.content.kind { hasContent = false } else { hasContent = true }
         guard options.authentication == nil || !headers.contains(.authorization) else {
             throw Self.refused(
-                "there is a header field Authorization beside other credentials: one request has one credential")
+                "The request has both an Authorization header field and other credentials. Use only one of them.")
         }
         let digest = options.authentication?.digest ?? options.transfer.digest
         guard digest == nil || URLReference(url).userInformation == nil else {
-            throw Self.refused(
-                "there is a user in the URL beside other credentials: one request has one credential")
+            throw Self.refused("The request has both a user in the URL and Digest credentials. Use only one of them.")
         }
         credential = try options.authentication?.fieldValue().map { .secret($0) }
     }
@@ -114,7 +112,7 @@ final class RequestPlan: Sendable {
         guard let type = body?.contentType else { return headers }
         guard HTTPField.isValidValue(type) else {
             throw UploadError(
-                .invalidContentType, "the content type holds characters that no header field may have",
+                .invalidContentType, "The content type contains characters that are not allowed in a header field.",
                 phase: .preparing)
         }
         var headers = headers
@@ -133,9 +131,7 @@ final class RequestPlan: Sendable {
         guard let boundary = boundaryParameter(of: type), headers[.contentType]?.contains(boundary) != true else {
             return nil
         }
-        return
-            "the header field Content-Type hides the form's boundary, without which no server can read it: leave the "
-            + "field out"
+        return "The header field Content-Type lacks the boundary of the form. Remove the field."
     }
 
     private static func boundaryParameter(of contentType: String) -> String? {

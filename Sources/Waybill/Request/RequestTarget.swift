@@ -9,28 +9,30 @@ struct RequestTarget: Sendable, Hashable {
 
     /// - Throws: ``UploadError`` with the code ``UploadError/Code/invalidURL``.
     init(_ url: String) throws(UploadError) {
-        guard !url.isEmpty else { throw Self.refused("the URL is empty") }
+        guard !url.isEmpty else { throw Self.refused("The URL is empty.") }
         // Bytewise, here and below: a combining mark after a delimiter would form another Character.
         let bytes = Array(url.utf8)
         guard !bytes.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
-            throw Self.refused("the URL holds a blank or a control character: percent-encode it")
+            throw Self.refused("The URL contains a space or a control character. Percent-encode it.")
         }
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
             throw Self.refused(
-                "\"\(Redaction.url(url))\" is not an absolute URL: write it out, as in https://host/path")
+                "\"\(Redaction.url(url))\" is not an absolute URL. Use a URL such as https://host/path.")
         }
         let scheme = Self.lowercased(bytes[..<colon])
         guard scheme == "http" || scheme == "https" else {
-            throw Self.refused("the scheme \"\(Redaction.escaped(scheme))\" is not http or https")
+            throw Self.refused("The URL scheme must be http or https; got \"\(Redaction.escaped(scheme))\".")
         }
         let authority = bytes[(colon + 3)...].prefix {
             $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
         }
         // URL parsers interpret a backslash differently and would disagree about the host.
-        guard !authority.contains(UInt8(ascii: "\\")) else { throw Self.refused("the URL's host holds a backslash") }
+        guard !authority.contains(UInt8(ascii: "\\")) else {
+            throw Self.refused("The host of the URL contains a backslash.")
+        }
         let at = authority.lastIndex(of: UInt8(ascii: "@"))
         let (host, port) = try Self.split(at.map { authority[($0 + 1)...] } ?? authority)
-        guard !host.isEmpty else { throw Self.refused("the URL names no host") }
+        guard !host.isEmpty else { throw Self.refused("The URL has no host.") }
         isSecure = scheme == "https"
         hostAndPort = "\(Self.lowercased(host)):\(port ?? (isSecure ? 443 : 80))"
     }
@@ -43,7 +45,7 @@ struct RequestTarget: Sendable, Hashable {
         var rest = text
         if text.first == UInt8(ascii: "[") {
             guard let bracket = text.firstIndex(of: UInt8(ascii: "]")) else {
-                throw refused("the URL's IPv6 address has no closing bracket")
+                throw refused("The IPv6 address of the URL has no closing bracket.")
             }
             rest = text[(bracket + 1)...]
         } else {
@@ -52,7 +54,7 @@ struct RequestTarget: Sendable, Hashable {
         let host = text[..<rest.startIndex]
         guard let colon = rest.popFirst(), !(rest.isEmpty && colon == UInt8(ascii: ":")) else { return (host, nil) }
         guard colon == UInt8(ascii: ":"), let port = port(rest) else {
-            throw refused("the URL's port is not a number from 1 to 65535")
+            throw refused("The port of the URL must be between 1 and 65535.")
         }
         return (host, port)
     }

@@ -23,8 +23,8 @@ enum URLText {
         let foundation = URLReference(try normalised(base))
         guard !base.utf8.contains(UInt8(ascii: "?")), !base.utf8.contains(UInt8(ascii: "#")) else {
             throw refused(
-                "the base URL \(Redaction.url(base)) has a query or a fragment, which joining would lose: leave it out, or "
-                    + "add it to each location")
+                "The base URL \(Redaction.url(base)) has a query or a fragment, which would be lost. Remove it, or add "
+                    + "it to each location.")
         }
         try check(location)
         return try normalised(URLReference(location).resolved(against: foundation).description)
@@ -41,10 +41,12 @@ enum URLText {
         }
         let user = url.userInformation
         guard !authority.utf8.dropFirst(user.map { $0.utf8.count + 1 } ?? 0).contains(0x20) else {
-            throw refused("the URL's host holds a blank: look for a slash that is missing")
+            throw refused("The host of the URL contains a space. Check for a missing slash.")
         }
         // Encoding a backslash would hide that URL parsers disagree about the host.
-        guard !authority.utf8.contains(UInt8(ascii: "\\")) else { throw refused("the URL's host holds a backslash") }
+        guard !authority.utf8.contains(UInt8(ascii: "\\")) else {
+            throw refused("The host of the URL contains a backslash.")
+        }
         if let user { url.userInformation = encoded(user, as: .userInformation) }
         url.path = encoded(url.path, as: .path)
         url.query = url.query.map { encoded($0, as: .query) }
@@ -62,10 +64,10 @@ enum URLText {
     /// Rejects characters that no URL contains, and spaces at the ends that are copy-and-paste errors.
     private static func check(_ text: String) throws(UploadError) {
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw refused("the URL holds a control character: percent-encode it, or look for a line break")
+            throw refused("The URL contains a control character. Percent-encode it, or check for a line break.")
         }
         guard text.utf8.first != 0x20, text.utf8.last != 0x20 else {
-            throw refused("the URL begins or ends with a blank: take it out, or write %20")
+            throw refused("The URL begins or ends with a space. Remove it, or encode it as %20.")
         }
     }
 

@@ -61,7 +61,7 @@ extension UploadResponse {
         do {
             return try decode(body)
         } catch {
-            throw decodingFailure("is not \(Value.self)", cause: error)
+            throw decodingFailure("can't be decoded as \(Value.self)", cause: error)
         }
     }
 
@@ -70,8 +70,8 @@ extension UploadResponse {
         let place = UploadError.codingPath(of: cause).map { " at \(Redaction.escaped($0))" } ?? ""
         var error = UploadError(
             .decodingFailed,
-            "the server answered \(status.code), but its answer of \(body.count) bytes \(what)\(place): look at "
-                + "the response before you send the upload again",
+            "The server responded with \(status.code), but its response of \(body.count) bytes \(what)\(place). "
+                + "Check the response before you send the upload again.",
             phase: .succeeded, attempt: max(1, attempts.count), outcome: .unknown, response: self, attempts: attempts,
             cause: cause)
         error.redirects = redirects

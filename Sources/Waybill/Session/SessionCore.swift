@@ -76,7 +76,8 @@ final class SessionCore: Sendable {
                 run.post(
                     .refused(
                         UploadError(
-                            .sessionClosed, "the session was closed: start the upload in another one", phase: .waiting))
+                            .sessionClosed, "The session is closed. Start the upload in another session.",
+                            phase: .waiting))
                 )
             }
         } else if case .failure(let error) = plan {
@@ -165,7 +166,7 @@ extension SessionCore.State {
     }
 }
 
-// MARK: - The budget of retries
+// MARK: - Retry budget
 
 extension SessionCore {
     func spendRetry(host: String) -> Bool { state.withLock { $0.retries.spend(host) } }

@@ -43,7 +43,7 @@ struct UploadLog: Sendable {
         }
         guard snapshot.phase != last.phase || snapshot.attempt != last.attempt else { return }
         logger?.trace(
-            "upload moved",
+            "upload phase changed",
             metadata: [
                 "phase": "\(snapshot.phase)", "attempt": "\(snapshot.attempt)",
                 "acknowledged": "\(snapshot.acknowledged)", "total": "\(snapshot.total.map(String.init) ?? "unknown")",
@@ -74,7 +74,7 @@ struct UploadLog: Sendable {
     /// Reports that an attempt which was stopped by a pause is started again.
     func restarted(_ attempt: Int) {
         tell(attempt) { .restarted }
-        logger?.debug("upload starts anew after a pause", metadata: ["attempt": "\(attempt)"])
+        logger?.debug("upload restarted after a pause", metadata: ["attempt": "\(attempt)"])
     }
 
     func ended(_ end: TransferEnd, attempt: Int) {
@@ -111,7 +111,7 @@ struct UploadLog: Sendable {
         case .success(let response):
             logger?.debug("upload succeeded", metadata: ["status": "\(response.status.code)"])
         case .failure(let error):
-            logger?.debug("upload ended in an error", metadata: ["error": "\(error)"])
+            logger?.debug("upload failed", metadata: ["error": "\(error)"])
         }
         events.tell(id) { end(result) }
         events.end(id)
@@ -135,10 +135,10 @@ struct UploadLog: Sendable {
 
     private static func reason(of end: TransferEnd) -> String {
         switch end.result {
-        case .failure(let error): Redaction.escaped(error.message)
+        case .failure(let error): return Redaction.escaped(error.message)
         case .success(let response):
-            Redaction.escaped("\(response.head.status.code) \(response.head.status.reasonPhrase)")
-                + (end.objection.map { ", but \($0.words)" } ?? "")
+            let words = Redaction.escaped("\(response.head.status.code) \(response.head.status.reasonPhrase)")
+            return end.objection.map { "\(words.sentence) \($0.words)" } ?? words
         }
     }
 }

@@ -27,7 +27,7 @@ extension UploadRun {
         } catch {
             throw UploadError(
                 .credentialRefreshFailed,
-                "no fresh credential could be had for the upload: the cause says what the refresher met",
+                "Refreshing the credential failed. See the cause.",
                 phase: .preparing, cause: error)
         }
     }

@@ -347,7 +347,7 @@ extension UploadRun {
     /// Returns the error of a handle that is cancelled while the transfer continues for other handles.
     private static func departure(_ now: UploadSnapshot) -> UploadError {
         UploadError(
-            .cancelled, "cancelled by the caller; the transfer goes on for others that joined it",
+            .cancelled, "The upload was cancelled by the caller. The transfer continues for other handles.",
             phase: now.phase, attempt: now.attempt, outcome: .unknown, sent: now.sent, acknowledged: now.acknowledged)
     }
 }

@@ -16,7 +16,7 @@ import WaybillCore
         #expect(lines.count == 4, "\(lines)")
         #expect(lines[0] == "delivering from \(desk.path), 2 waiting")
         #expect(lines[1] == "1: delivered to \(lane), 201")
-        #expect(lines[2].hasPrefix("waybill: 2: failed, status422: the server answered 422"), "\(lines[2])")
+        #expect(lines[2].hasPrefix("waybill: 2: failed, status422: The server responded with 422"), "\(lines[2])")
         #expect(lines[3].hasPrefix("waybill: 1 delivered, 1 failed in "), "\(lines[3])")
         let quiet = try await desk.deliver("-q")
         #expect(quiet.exit == .status(0) && quiet.errorText.isEmpty)

@@ -54,7 +54,7 @@ import WaybillCore
         #expect(server.requests.count == 2)
         let second = try await Tool.run(["post", server.url(), "-F", "f=@{}", "-q", "--each", files[0], missing])
         #expect(second.exit == .status(1), "\(second.errorText)")
-        #expect(second.errorText.contains("waybill: \(files[0]): rejected: the server answered 400"))
+        #expect(second.errorText.contains("waybill: \(files[0]): rejected: The server responded with 400"))
         #expect(second.output.isEmpty)
     }
 

@@ -163,7 +163,7 @@ import WaybillCore
 
     @Test func `a failure is red on a terminal unless NO_COLOR is set`() async throws {
         let server = try LoopbackServer(otherwise: .respond(400))
-        let message = "rejected: the server answered 400 Bad Request"
+        let message = "rejected: The server responded with 400 Bad Request."
         for (environment, head) in [
             (["TERM": "xterm"], "\u{1B}[31mwaybill:\u{1B}[0m "), (["TERM": "xterm", "NO_COLOR": "1"], "waybill: "),
         ] {

@@ -13,7 +13,7 @@ import WaybillCore
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--retry", "0"])
         #expect(run.exit == .status(exit))
         #expect(run.text == "no: \(status)")
-        #expect(run.errorText.contains("waybill: rejected: the server answered \(status)"))
+        #expect(run.errorText.contains("waybill: rejected: The server responded with \(status)"))
         #expect(server.requests.count == 1)
     }
 

@@ -32,7 +32,7 @@ private func retried(_ session: UploadSession, _ form: MultipartForm, _ url: Str
     var options = session.options
     options.retry = RetryPolicy(maxRetries: 5, maxDelay: .seconds(10), deadline: .seconds(90))
     let response = try await session.upload(form, to: url, options: options)
-    for attempt in response.attempts { print(attempt) }  // attempt 1: 503 Service Unavailable, next after 1.5 seconds
+    for attempt in response.attempts { print(attempt) }  // attempt 1: 503 Service Unavailable [retry after 1.5 seconds]
     // end
 }
 

@@ -77,7 +77,7 @@ final class FaultLog: Sendable {
                     entries.endedAt = .now
                 }
                 if event.message.description.hasPrefix("upload succeeded")
-                    || event.message.description.hasPrefix("upload ended")
+                    || event.message.description.hasPrefix("upload failed")
                 {
                     entries.uploadEnds += 1
                 }

@@ -192,7 +192,7 @@ import WaybillTesting
         let summary = await batch.summary
         #expect(summary.taken == summary.cancelled && summary.taken <= 10 && !summary.isComplete)
         #expect(world.transport.running == 0)
-        #expect("\(summary)".hasSuffix("the rest was not started"))
+        #expect("\(summary)".hasSuffix("remaining items were not started"))
     }
 
     @Test func `onFailure stop ends the batch at the first failure`() async throws {

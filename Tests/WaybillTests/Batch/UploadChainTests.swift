@@ -59,7 +59,7 @@ import WaybillTesting
         chain.then("third") { _ in request("3") }
         let result = await world.session.run(chain)
         let error = try #require(throws: UploadError.self) { try result.get() }
-        #expect(error.code == .rejected && error.message.hasPrefix("step \"second\": "))
+        #expect(error.code == .rejected && error.message.hasPrefix("Step \"second\" failed. "))
         #expect(result.failure?.step == "second")
         #expect(result.responses.count == 1 && result.steps[2].result == nil)
         #expect(world.transport.transfers.count == 2)

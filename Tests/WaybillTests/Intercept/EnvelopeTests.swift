@@ -38,7 +38,7 @@ import WaybillTesting
             Issue.record("\(verdict(body))")
             return
         }
-        #expect(message.hasPrefix("the answer "))
+        #expect(message.hasPrefix("The response "))
         #expect(verdict(body) { $0.acceptsOthers = true } == .accepted)
     }
 
@@ -49,8 +49,8 @@ import WaybillTesting
             verdict(body) { ($0.code, $0.message) = ("head.ret.1.code", "head.ret.1.text") }
                 == .rejected(code: "9", message: "late"))
         #expect(
-            verdict(body) { $0.code = "head.ret.2.code" } == .rejected(message: "the answer has no \"head.ret.2.code\"")
-        )
+            verdict(body) { $0.code = "head.ret.2.code" }
+                == .rejected(message: "The response has no \"head.ret.2.code\"."))
         #expect(verdict(body) { $0.code = "head.ret.-1.code" } != .accepted)
     }
 
@@ -61,7 +61,7 @@ import WaybillTesting
             return
         }
         let deep = #"{"code": 0, "a": "# + String(repeating: "[", count: 100_000)
-        #expect(verdict(deep) == .rejected(message: "the answer is not JSON"))
+        #expect(verdict(deep) == .rejected(message: "The response is not JSON."))
     }
 
     @Test func `HTTP 200 with a failure envelope throws an error with code, message and response`() async throws {

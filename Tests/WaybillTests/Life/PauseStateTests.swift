@@ -55,7 +55,8 @@ import WaybillCore
         #expect(attempts.map(\.sequel) == [.restart, .end])
         #expect(attempts[0].outcome == .incomplete(acknowledged: 6))
         #expect(
-            attempts[0].description == "attempt 1: closed, because the upload was paused, sent anew after the pause")
+            attempts[0].description
+                == "attempt 1: The attempt was closed because the upload was paused. [restarted after the pause]")
     }
 
     @Test func `resuming while the connection closes requeues the upload`() {

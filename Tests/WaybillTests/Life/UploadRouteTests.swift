@@ -95,25 +95,25 @@ import Testing
     ) {
         for policy in [RedirectPolicy.standard, .returned] {
             let text = message(route(.post, policy), 302, location)
-            #expect(text.hasPrefix("The server answered 302 and redirects to \(address)"), "\(text)")
+            #expect(text.hasPrefix("The server responded with 302, a redirect to \(address)"), "\(text)")
             #expect(!text.contains("s3cr3t") && !text.contains("w0rd"))
         }
     }
 
     @Test func `each refusal has the URL and the remedy`() {
-        let text = "The server answered 307 and redirects to https://b.example/x"
+        let text = "The server responded with 307, a redirect to https://b.example/x"
         let read = message(route(), 307, "https://b.example/x", isReplayable: false)
         #expect(
             read
-                == "\(text), and the body is a stream that can be read once only. Send it to that address, or from a file."
+                == "\(text), but the body is a stream that can be read only once. Send it to that URL, or from a file."
         )
         let plain = message(route(), 307, "http://b.example/x")
-        #expect(plain.hasSuffix("http://b.example/x. That is not followed: it leads from https to plain http."))
+        #expect(plain.hasSuffix("http://b.example/x. The redirect is refused. It leads from https to http."))
         let loop = message(route(), 307, "?x=1")
-        #expect(loop.hasSuffix("/up?<redacted>, where it was sent before. Send it to the final address."))
+        #expect(loop.hasSuffix("/up?<redacted>, where the upload was already sent. Send it to the final URL."))
         let none = message(route(.post, RedirectPolicy(maxHops: 0)), 307, "https://b.example/x")
-        #expect(none == "\(text), after 0 other redirects, the most that are followed. Send it to the final address.")
-        #expect(message(route(), 302, "/x").hasSuffix("or choose .resend or .asGET in options.redirects."))
+        #expect(none == "\(text), which exceeds the limit of 0 redirects. Send the upload to the final URL.")
+        #expect(message(route(), 302, "/x").hasSuffix("or set options.redirects to .resend or .asGET."))
     }
 
     @Test func `a very long location is truncated in the message`() {

@@ -56,7 +56,7 @@ import WaybillCore
         let data = UploadRequest(.post, "http://h/k", content: .data([1]))
         #expect(
             data.curlCommand.hasPrefix(
-                "# the content is a body of 1 bytes: put a file in its place\ncurl 'http://h/k' \\\n"))
+                "# The content is a body of 1 bytes. Replace <body> with a file.\ncurl 'http://h/k' \\\n"))
     }
 }
 

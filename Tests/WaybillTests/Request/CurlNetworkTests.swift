@@ -86,7 +86,7 @@ import WaybillCore
         var request = UploadRequest(.post, "up load", content: .form([.text("a", "1")]))
         #expect(
             session.curlCommand(for: request) == """
-                # not in this command: interceptors: JSONEnvelope, sign; cookies
+                # This command does not include interceptors (JSONEnvelope, sign) and cookies.
                 curl 'https://h.example/api/up%20load' \\
                   -H 'Authorization: <redacted>' \\
                   -H 'User-Agent: Waybill' \\

@@ -13,8 +13,8 @@ import WaybillTesting
         let error = try #require(await world.start().error())
         #expect(
             "\(error)"
-                == "rejected: the server answered 413 Content Too Large: the body is larger than it takes "
-                + "[awaitingResponse, attempt 1, rejected]")
+                == "rejected: The server responded with 413 Content Too Large. "
+                + "The body is larger than the server accepts. [awaitingResponse, attempt 1, rejected]")
     }
 
     @Test func `the debug description lists every attempt without the response body`() async throws {
@@ -26,10 +26,10 @@ import WaybillTesting
         let error = try #require(await task.error())
         #expect(
             String(reflecting: error) == """
-                rejected: the server answered 400 Bad Request [awaitingResponse, attempt 2, rejected]
+                rejected: The server responded with 400 Bad Request. [awaitingResponse, attempt 2, rejected]
                   sent 100, acknowledged 100 bytes
-                  answer: 400 Bad Request, 6 bytes
-                  attempt 1: as the script says, next after 1.0 seconds
+                  response: 400 Bad Request, 6 bytes
+                  attempt 1: as the script says [retry after 1.0 seconds]
                   attempt 2: 400 Bad Request
                 """)
     }

@@ -132,7 +132,7 @@ import WaybillTesting
         #expect(server.requests.filter { $0.path == "/new" }.map(\.method) == ["GET", "POST"])
         let error = try #require(await start(server.url("/old"), redirects: .returned).error())
         #expect(error.code == .rejected)
-        #expect(error.message.contains("redirects to \(server.url("/new")). Send it there"))
+        #expect(error.message.contains("a redirect to \(server.url("/new")). Redirects are not followed."))
         #expect(error.response?.status == .found)
     }
 

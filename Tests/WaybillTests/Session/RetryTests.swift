@@ -108,7 +108,9 @@ import WaybillTesting
                 .retry(after: .seconds(7), source: .retryAfter), .retry(after: .seconds(2), source: .backoff),
                 .retry(after: .seconds(4), source: .backoff), .end,
             ])
-        #expect("\(attempts[0])" == "attempt 1: 429 Too Many Requests, next after 7.0 seconds as the server asked")
+        #expect(
+            "\(attempts[0])"
+                == "attempt 1: 429 Too Many Requests [retry after 7.0 seconds, as the server requested]")
     }
 
     @Test func `the deadline ends a series of retries`() async throws {
@@ -123,7 +125,8 @@ import WaybillTesting
         #expect(error.attempts.count == 3)
         #expect(error.attempts.last?.sequel == .noRetry(.deadlinePassed))
         #expect(
-            "\(error.attempts[2])" == "attempt 3: 503 Service Unavailable, no retry: the deadline would have passed")
+            "\(error.attempts[2])"
+                == "attempt 3: 503 Service Unavailable [no retry: the retry would start after the deadline]")
     }
 
     @Test func `a failing host gets only the retries of its budget`() async throws {
