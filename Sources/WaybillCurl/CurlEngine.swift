@@ -173,7 +173,7 @@ final class CurlEngine: @unchecked Sendable {
         transfer.tell(end)
     }
 
-    // MARK: - The clock
+    // MARK: - Timer
 
     /// The interval of checks while a sink wants progress: twenty per second.
     static let progressInterval = Duration.milliseconds(50)

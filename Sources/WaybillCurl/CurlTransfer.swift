@@ -301,7 +301,7 @@ final class CurlTransfer: @unchecked Sendable {
         ownFailure = (code, message, nil)
     }
 
-    // MARK: - Steered by the engine
+    // MARK: - Control by the engine
 
     /// Checks the timers and the socket, and reports progress.
     ///
@@ -349,7 +349,7 @@ final class CurlTransfer: @unchecked Sendable {
         unsafe curl_easy_pause(easy!.raw, isPaused ? CURLPAUSE_ALL : CURLPAUSE_CONT)
     }
 
-    // MARK: - What is seen
+    // MARK: - Snapshots
 
     /// Returns the position in the body, and whether the peer has acknowledged the whole request.
     func look() -> (TransferProgress, isRequestAcknowledged: Bool) {

@@ -194,7 +194,7 @@ package struct BatchState: Sendable {
     package mutating func read() { unread = max(0, unread - 1) }
 }
 
-// MARK: - Sums
+// MARK: - Totals
 
 extension BatchState {
     /// The sums for a snapshot.

@@ -1,7 +1,7 @@
 public import WaybillCore
 
 extension UploadSession {
-    // MARK: Finding
+    // MARK: Lookup
 
     /// The handles of all uploads that have not ended, in the order they were started. A transfer that several handles
     /// have joined appears once for each handle.

@@ -96,7 +96,7 @@ package struct RateShares: Sendable {
     private static func checked(_ rate: ByteCount?) -> Int64? { rate.map { max(1, $0.bytes) } }
 }
 
-// MARK: - Dividing
+// MARK: - Distribution
 
 extension RateShares {
     /// The shares of all transfers that have one.

@@ -59,7 +59,7 @@ extension SessionCore {
         all { for run in runs { run.cancelAll() } }
     }
 
-    // MARK: Finding
+    // MARK: Lookup
 
     /// Returns the uploads of a group that have not ended, or all uploads if it is `nil`, in the order they were
     /// started.

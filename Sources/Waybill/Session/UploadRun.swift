@@ -112,7 +112,7 @@ final class UploadRun: Sendable {
     }
 }
 
-// MARK: - The mailbox
+// MARK: - Mailbox
 
 extension UploadRun {
     func post(_ event: UploadStateMachine.Event) {
