@@ -86,7 +86,7 @@ extension BodyError: CustomStringConvertible {
     public var description: String { "\(code): \(message)" }
 }
 
-/// A part as named in messages: `part 2 ("FILE")`.
+/// A part as named at the start of messages: `Part 2 ("FILE")`.
 package struct PartPlace: Sendable, Hashable, CustomStringConvertible {
     package let index: Int
     package let name: String
@@ -96,7 +96,7 @@ package struct PartPlace: Sendable, Hashable, CustomStringConvertible {
         self.name = name
     }
 
-    package var description: String { "part \(index + 1) (\(quoted(name)))" }
+    package var description: String { "Part \(index + 1) (\(quoted(name)))" }
 }
 
 /// Returns untrusted text in a form that is safe to print: quoted, shortened, and without characters that move the

@@ -118,7 +118,7 @@ import Waybill
     @Test func `the curl command of a stream states that a file must replace it`() {
         let command = form(.stream("s", Self.stream(Watched(0)), length: nil, fileName: "s.bin")).curlCommand(
             to: "http://h/")
-        #expect(command.hasPrefix("# part 2 (\"s\") is a stream: put a file in its place\n"))
+        #expect(command.hasPrefix("# Part 2 (\"s\") is a stream. Replace the placeholder with a file.\n"))
     }
 }
 

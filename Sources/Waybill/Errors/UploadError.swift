@@ -116,8 +116,7 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
     package var place: String {
         guard let part else { return "" }
         let message = Redaction.escaped(message)
-        let namesPart = message.contains(Redaction.escaped("(\(quoted(part)))"))
-        if namesPart, message.lowercased().hasPrefix("part ") { return "" }
+        if message.hasPrefix("Part "), message.contains(Redaction.escaped("(\(quoted(part))):")) { return "" }
         return " in part \"\(Redaction.escaped(part))\""
     }
 

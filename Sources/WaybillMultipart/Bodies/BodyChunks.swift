@@ -95,7 +95,7 @@ final class ChunkSource {
     }
 
     private static func bodyError(_ error: any Error) -> BodyError {
-        error as? BodyError ?? BodyError(.readFailed, "The body can't be read: \(error)", cause: error)
+        error as? BodyError ?? BodyError(.readFailed, "The body could not be read: \(error)", cause: error)
     }
 }
 

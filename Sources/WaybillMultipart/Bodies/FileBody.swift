@@ -26,7 +26,8 @@ public struct FileBody: UploadBody {
         guard Self.isAllowed(contentType) else {
             throw BodyError(
                 .invalidContentType,
-                "\(quoted(contentType ?? "")) can't be a content type: it is empty or contains a control character.")
+                "Invalid content type \(quoted(contentType ?? "")). It must not be empty or contain control characters."
+            )
         }
         self.init(try SourceFile(inspecting: path, at: nil), contentType)
     }

@@ -92,7 +92,7 @@ public struct MultipartBody: UploadBody {
         _ path: String, _ work: @escaping @Sendable () throws(SystemError) -> Value
     ) async throws(BodyError) -> Value {
         guard !path.utf8.contains(0) else {
-            throw BodyError(.writeFailed, "A path can't contain a NUL: \(quoted(path)).", path: path)
+            throw BodyError(.writeFailed, "Invalid path \(quoted(path)). A path must not contain a NUL.", path: path)
         }
         return try await ReaderPool.shared.run { () throws(BodyError) in
             do throws(SystemError) {
@@ -101,7 +101,7 @@ public struct MultipartBody: UploadBody {
                 throw BodyError(
                     .fileExists, "\(path) exists. Remove it or choose another path.", path: path, cause: error)
             } catch {
-                throw BodyError(.writeFailed, "\(path) can't be written: \(error).", path: path, cause: error)
+                throw BodyError(.writeFailed, "Could not write \(path): \(error).", path: path, cause: error)
             }
         }
     }

@@ -93,7 +93,7 @@ final class SegmentReader: FileSendingReader {
     }
 
     func close() {
-        failure = BodyError(.readerClosed, "A reader was used after it was closed. Make a new one.")
+        failure = BodyError(.readerClosed, "The reader was used after it was closed. Create a new reader.")
         job?.close()
         job = nil
         descriptor = nil

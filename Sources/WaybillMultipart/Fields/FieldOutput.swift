@@ -42,7 +42,8 @@ final class FieldOutput {
         guard !isDepthCheck else { return }
         guard let first = path.first, !name.utf8.isEmpty, !FieldKey.isElement(first) else {
             throw BodyError(
-                .encodingFailed, "A value without a name can't become fields. Encode a struct or a dictionary.")
+                .encodingFailed,
+                "A value without a name cannot be encoded as form fields. Encode a struct or a dictionary.")
         }
         parts.append(isSecret ? .text(name, .secret(text)) : .text(name, text))
     }
@@ -71,7 +72,7 @@ final class FieldOutput {
 
     func text(of value: some BinaryFloatingPoint & CustomStringConvertible, at path: [any CodingKey]) throws -> String {
         guard value.isFinite || isDepthCheck else {
-            throw BodyError(.encodingFailed, "\(Self.description(of: path)) is \(value), which is no number.")
+            throw BodyError(.encodingFailed, "\(Self.description(of: path)) is \(value), which is not a valid number.")
         }
         return value.description
     }
@@ -79,8 +80,8 @@ final class FieldOutput {
     static func tooDeep(_ path: [any CodingKey]) -> BodyError {
         BodyError(
             .nestedTooDeep,
-            "the value is nested deeper than \(deepest) levels, at \(description(of: Array(path.prefix(6))))…; does it "
-                + "contain itself?")
+            "The value is nested deeper than \(deepest) levels at \(description(of: Array(path.prefix(6))))…. "
+                + "Check whether it contains itself.")
     }
 
     private static func description(of path: [any CodingKey]) -> String {
@@ -94,7 +95,7 @@ final class FieldOutput {
 
     private func text(of number: Decimal, at path: [any CodingKey]) throws -> String {
         guard !number.isNaN || isDepthCheck else {
-            throw BodyError(.encodingFailed, "\(Self.description(of: path)) is \(number), which is no number.")
+            throw BodyError(.encodingFailed, "\(Self.description(of: path)) is \(number), which is not a valid number.")
         }
         return number.description
     }
@@ -123,8 +124,8 @@ final class FieldOutput {
     private static func unrepresentableDate(_ date: Date, _ path: [any CodingKey]) -> BodyError {
         BodyError(
             .encodingFailed,
-            "\(description(of: path)) is a date \(date.timeIntervalSince1970) seconds after 1970, which can't be written "
-                + "this way.")
+            "\(description(of: path)) is a date \(date.timeIntervalSince1970) seconds after 1970, which its date "
+                + "format cannot represent. Use another date strategy.")
     }
 
     // The years 1 (of Date.distantPast) to 9999: the range of ISO 8601 without mutual agreement.

@@ -117,7 +117,8 @@ public struct FormFieldEncoder: Sendable {
             throw error
         } catch {
             throw BodyError(
-                .encodingFailed, "The value can't be encoded as fields: \(BodyError.reason(of: error))", cause: error)
+                .encodingFailed, "The value cannot be encoded as form fields: \(BodyError.reason(of: error))",
+                cause: error)
         }
         return output.parts
     }

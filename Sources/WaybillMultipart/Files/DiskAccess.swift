@@ -103,7 +103,7 @@ package struct DiskAccess: Sendable {
             return error
         }
         return BodyError(
-            .readFailed, "\(source.path) yields fewer bytes than its size of \(source.stamp.size) says.",
+            .readFailed, "Reading \(source.path) yielded fewer bytes than its size of \(source.stamp.size) bytes.",
             at: source.place, path: source.path)
     }
 

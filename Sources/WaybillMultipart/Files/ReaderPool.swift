@@ -47,7 +47,7 @@ extension BodyError {
     /// The error for a file whose disk or network does not respond.
     static func hanging(_ path: String, at place: PartPlace?, limit: Duration) -> BodyError {
         BodyError(
-            .readFailed, "\(path) could not be read within \(limit). Its disk or its network may hang.", at: place,
+            .readFailed, "Reading \(path) timed out after \(limit). Check its disk or network file system.", at: place,
             path: path,
             cause: SystemError(ETIMEDOUT))
     }

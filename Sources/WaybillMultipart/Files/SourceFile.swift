@@ -24,7 +24,8 @@ package struct SourceFile: Sendable {
     /// The file is inspected before it is opened, because merely opening some devices has side effects.
     package init(inspecting path: String, at place: PartPlace?) throws(BodyError) {
         guard !path.utf8.contains(0) else {
-            throw BodyError(.fileNotFound, "a path can't contain a NUL: \(quoted(path)).", at: place, path: path)
+            throw BodyError(
+                .fileNotFound, "Invalid path \(quoted(path)). A path must not contain a NUL.", at: place, path: path)
         }
         var status = stat()
         guard unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else {
@@ -92,13 +93,13 @@ package struct SourceFile: Sendable {
             }
         return BodyError(
             .sourceChanged,
-            "\(path) \(what) after its length was promised. The body was not completed; send it again when nothing "
-                + "writes to the file.", at: place, path: path, cause: change)
+            "The file changed after its length was determined: \(path) \(what). The body is incomplete. Send it again "
+                + "when no other process writes to the file.", at: place, path: path, cause: change)
     }
 
     /// The error for a system call that failed while the file was read.
     package func failed(_ error: SystemError) -> BodyError {
-        BodyError(.readFailed, "\(path) can't be read: \(error).", at: place, path: path, cause: error)
+        BodyError(.readFailed, "Could not read \(path): \(error).", at: place, path: path, cause: error)
     }
 
     private static func requireRegular(_ status: stat, _ path: String, at place: PartPlace?) throws(BodyError) {
@@ -109,11 +110,11 @@ package struct SourceFile: Sendable {
             case S_IFIFO: "a FIFO"
             case S_IFSOCK: "a socket"
             case S_IFCHR, S_IFBLK: "a device"
-            default: "no file"
+            default: "not a file"
             }
         guard kind.isEmpty else {
             throw BodyError(
-                .notARegularFile, "\(path) is \(kind); only regular files have a length to promise.", at: place,
+                .notARegularFile, "\(path) is \(kind). Use a regular file.", at: place,
                 path: path)
         }
     }
@@ -127,7 +128,7 @@ package struct SourceFile: Sendable {
         guard unsafe pread(descriptor.raw, &byte, 1, 0) <= 0 else {
             throw BodyError(
                 .notARegularFile,
-                "\(path) says that it is empty but yields bytes, as files of /proc do. Read it, and send its bytes.",
+                "\(path) has size 0 but contains bytes, as files in /proc do. Read the file and send its bytes.",
                 at: place, path: path)
         }
     }
@@ -136,19 +137,19 @@ package struct SourceFile: Sendable {
         switch error.number {
         case ENOENT, ENOTDIR:
             BodyError(
-                .fileNotFound, "there is no file at \(quoted(path, limit: 400)). Check the path.", at: place,
+                .fileNotFound, "File not found: \(quoted(path, limit: 400)). Check the path.", at: place,
                 path: path, cause: error)
         case EACCES, EPERM:
             BodyError(
-                .fileNotReadable, "\(path) may not be read: \(error). Check its permissions.", at: place, path: path,
+                .fileNotReadable, "Could not read \(path): \(error). Check its permissions.", at: place, path: path,
                 cause: error)
         case EMFILE, ENFILE:
             BodyError(
-                .fileNotReadable, "\(path) can't be opened: \(error). Raise the limit of open files.", at: place,
+                .fileNotReadable, "Could not open \(path): \(error). Raise the limit of open files.", at: place,
                 path: path, cause: error)
         default:
             BodyError(
-                .fileNotReadable, "\(path) can't be opened: \(error).", at: place, path: path, cause: error)
+                .fileNotReadable, "Could not open \(path): \(error).", at: place, path: path, cause: error)
         }
     }
 }
@@ -174,8 +175,8 @@ struct FileSlice: Sendable {
         guard range.lowerBound >= 0, range.upperBound <= source.stamp.size else {
             throw BodyError(
                 .invalidRange,
-                "the bytes \(range.lowerBound)..<\(range.upperBound) are not all in \(source.path), which has "
-                    + "\(source.stamp.size).", at: source.place, path: source.path)
+                "The byte range \(range.lowerBound)..<\(range.upperBound) exceeds the \(source.stamp.size) bytes of "
+                    + "\(source.path).", at: source.place, path: source.path)
         }
         self.source = source
         self.range = range

@@ -10,12 +10,12 @@ struct CurlArguments {
     init(_ form: MultipartForm) {
         if form.compatibility.escaping == .backslash { lines.append("--form-escape") }
         if form.compatibility.escaping == .percent || form.compatibility.addsExtendedFileName {
-            remarks.append("curl writes names that are not plain as browsers do, not as this form does")
+            remarks.append("curl escapes names as browsers do, not as this form does.")
         }
         for index in form.order.indices(of: form.parts) {
             let place = PartPlace(index: index, name: form.parts[index].name)
             if form.parts[index].name.utf8.contains(UInt8(ascii: "=")) {
-                remarks.append("\(place) is missing: curl takes no name with a =")
+                remarks.append("\(place) is omitted. curl does not support names that contain =.")
             } else {
                 add(form.parts[index], form, at: place)
             }
@@ -24,7 +24,7 @@ struct CurlArguments {
 
     private mutating func add(_ part: MultipartPart, _ form: MultipartForm, at place: PartPlace) {
         if part.followsContent {
-            remarks.append("\(place) has a type and a name that follow its bytes; curl takes those of the path")
+            remarks.append("\(place) derives type and name from its content. curl derives them from the path.")
         }
         var part = part
         part.contentType = part.contentType ?? part.typeFromName(form.contentTypes)
@@ -41,48 +41,48 @@ struct CurlArguments {
         case .rawText(let bytes, isSecret: false): value(part, bytes, at: place)
         case .encoding(let encode):
             guard let bytes = try? encode() else {
-                return remarks.append("\(place) is missing: its value can't be encoded")
+                return remarks.append("\(place) is omitted. Its value cannot be encoded.")
             }
             value(part, bytes, at: place)
         case .file(let path, nil):
-            guard !path.utf8.contains(0) else { return remarks.append("\(place) is missing: its path holds a NUL") }
+            guard !path.utf8.contains(0) else { return remarks.append("\(place) is omitted. Its path contains a NUL.") }
             line(part, "@\(Self.inQuotes(Self.path(path)))")
         case .file(let path, let range?):
             line(part, "@\(Self.inQuotes(Self.path(path)))")
             remarks.append(
-                "\(place) is bytes \(range.lowerBound)..<\(range.upperBound) of its file; curl sends all of it")
+                "\(place) is bytes \(range.lowerBound)..<\(range.upperBound) of its file. curl sends the whole file.")
         case .bytes(let bytes): stand(part, "\(bytes.count) bytes from memory", at: place)
         case .stream: stand(part, "a stream", at: place)
-        case .preparing: stand(part, "made before it is sent", at: place)
-        case .refused: remarks.append("\(place) is missing: it can't be sent")
+        case .preparing: stand(part, "prepared content", at: place)
+        case .refused: remarks.append("\(place) is omitted. It cannot be sent.")
         }
     }
 
     /// Adds a field whose value contains no character that is special to curl.
     private mutating func string(_ part: MultipartPart, _ bytes: [UInt8], at place: PartPlace) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            return remarks.append("\(place) is missing: its text is no UTF-8")
+            return remarks.append("\(place) is omitted. Its text is not UTF-8.")
         }
         string(part, text, at: place)
     }
 
     private mutating func string(_ part: MultipartPart, _ text: String, at place: PartPlace) {
         guard !text.utf8.contains(0), !part.name.utf8.contains(0) else {
-            return remarks.append("\(place) is missing: no command line can hold a NUL")
+            return remarks.append("\(place) is omitted. A command line cannot contain a NUL.")
         }
         lines.append("--form-string \(ShellWord.quoted("\(Self.name(of: part))=\(text)"))")
     }
 
     private mutating func value(_ part: MultipartPart, _ bytes: [UInt8], at place: PartPlace) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            return remarks.append("\(place) is missing: its text is no UTF-8")
+            return remarks.append("\(place) is omitted. Its text is not UTF-8.")
         }
         value(part, text, at: place)
     }
 
     private mutating func value(_ part: MultipartPart, _ text: String, at place: PartPlace) {
         guard !text.utf8.contains(0) else {
-            return remarks.append("\(place) is missing: no command line can hold a NUL")
+            return remarks.append("\(place) is omitted. A command line cannot contain a NUL.")
         }
         line(part, Self.inQuotes(text))
     }
@@ -92,7 +92,7 @@ struct CurlArguments {
         var named = part
         named.fileName = part.fileName ?? "data"
         line(named, "@\(Self.inQuotes("<\(what)>"))")
-        remarks.append("\(place) is \(what): put a file in its place")
+        remarks.append("\(place) is \(what). Replace the placeholder with a file.")
     }
 
     private mutating func line(_ part: MultipartPart, _ content: String) {

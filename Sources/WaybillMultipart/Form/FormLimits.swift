@@ -39,22 +39,22 @@ public struct FormLimits: Sendable, Hashable {
     static var lengthOverflow: BodyError {
         BodyError(
             .formTooLarge,
-            "The form has more than \(Int64.max) bytes, which no length can say. Check the lengths of its streams.")
+            "The form exceeds \(Int64.max) bytes, the maximum length. Check the lengths of its streams.")
     }
 
     func check(partCount: Int) throws(BodyError) {
         guard let maxParts, partCount > maxParts else { return }
-        throw BodyError(.tooManyParts, "The form has \(partCount) parts; \(maxParts) are allowed.")
+        throw BodyError(.tooManyParts, "The form has \(partCount) parts; the limit is \(maxParts).")
     }
 
     func check(partBytes: Int64, at place: PartPlace) throws(BodyError) {
         guard let limit = maxPartBytes?.bytes, partBytes > limit else { return }
-        throw BodyError(.partTooLarge, "it has \(partBytes) bytes; \(limit) are allowed.", at: place)
+        throw BodyError(.partTooLarge, "The content has \(partBytes) bytes; the limit is \(limit).", at: place)
     }
 
     func check(totalBytes: Int64) throws(BodyError) {
         guard let limit = maxTotalBytes?.bytes, totalBytes > limit else { return }
-        throw BodyError(.formTooLarge, "The form has at least \(totalBytes) bytes; \(limit) are allowed.")
+        throw BodyError(.formTooLarge, "The form has at least \(totalBytes) bytes; the limit is \(limit).")
     }
 
     /// Checks the first bytes of a part against the allowed types; `nil` means that the bytes have not been read yet.
@@ -64,7 +64,8 @@ public struct FormLimits: Sendable, Hashable {
         guard let beginning else {
             throw BodyError(
                 .typeNotAllowed,
-                "its type can't be told before it is sent, and only \(list) are allowed. \(Remedy.spillStream)",
+                "The type of a stream is unknown before it is sent, but only \(list) are allowed. "
+                    + "\(Remedy.spillStream)",
                 at: place)
         }
         let said = contentType.map(MagicBytes.essence)
@@ -72,7 +73,7 @@ public struct FormLimits: Sendable, Hashable {
             MagicBytes.canBe(type, beginning) && (MagicBytes.type(of: beginning) != nil || type == said)
         }
         guard !isAllowed else { return }
-        let found = MagicBytes.type(of: beginning).map { "holds \($0)" } ?? "begins like no file of a known type"
-        throw BodyError(.typeNotAllowed, "it \(found); allowed are \(list).", at: place)
+        let found = MagicBytes.type(of: beginning).map { "is \($0)" } ?? "has no known type"
+        throw BodyError(.typeNotAllowed, "The content \(found); the allowed types are \(list).", at: place)
     }
 }

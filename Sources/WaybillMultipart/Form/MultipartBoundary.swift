@@ -29,7 +29,7 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Throws: ``BodyError/Code/invalidBoundary``.
     public init(quoted text: String) throws(BodyError) {
-        try self.init(text, also: Array("(),/:=? ".utf8), "' ( ) + _ , - . / : = ? and blanks, none at its end,")
+        try self.init(text, also: Array("(),/:=? ".utf8), "' ( ) + _ , - . / : = ? and inner spaces")
     }
 
     private init(_ text: String, also others: [UInt8], _ marks: String) throws(BodyError) {
@@ -38,13 +38,14 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
         else {
             throw BodyError(
                 .invalidBoundary,
-                "\(quoted(text)) can't be a boundary, which has 1 to 70 letters, digits and \(marks) alone. "
+                "Invalid boundary \(quoted(text)). Letters, digits and \(marks) are allowed, 1 to 70 in all. "
                     + "\(Remedy.makeRandomBoundary)")
         }
         guard ByteSearch.find(Array(text.utf8), in: Self.everyHeader.span) == nil else {
             throw BodyError(
                 .invalidBoundary,
-                "\(quoted(text)) can't be a boundary: it stands in the header lines of every part. \(Remedy.makeRandomBoundary)"
+                "Invalid boundary \(quoted(text)). It occurs in the header lines of every part. "
+                    + "\(Remedy.makeRandomBoundary)"
             )
         }
         description = text

@@ -10,7 +10,7 @@ extension MultipartForm {
             guard case .stream = part.content else { continue }
             throw BodyError(
                 .bodyNotReplayable,
-                "it is a stream, which is gone when the program ends. Write it to a file first, and give the file.",
+                "A stream cannot be stored. Write it to a file first and use that file.",
                 at: PartPlace(index: index, name: part.name))
         }
         let resolver = PartResolver(form: self)

@@ -8,7 +8,7 @@ package struct PartStream: Sendable {
 
     func checkLength(at place: PartPlace) throws(BodyError) {
         guard let length, length < 0 else { return }
-        throw BodyError(.unknownLength, "a stream can't have \(length) bytes.", at: place)
+        throw BodyError(.unknownLength, "Invalid stream length \(length). The length must not be negative.", at: place)
     }
 }
 

@@ -99,7 +99,7 @@ public struct MultipartPart: Sendable {
         guard url.isFileURL else {
             return MultipartPart(
                 name, fileName: fileName, contentType: contentType,
-                content: .refused(.notARegularFile, "The URL is not a file: URL. Load it first, then send its bytes."))
+                content: .refused(.notARegularFile, "The URL is not a file: URL. Load it first and send its bytes."))
         }
         return file(name, path: url.path(percentEncoded: false), fileName: fileName, contentType: contentType)
     }

@@ -28,7 +28,7 @@ struct PartHeader {
         guard block.count - beginning <= Self.maxHeaderBytes else {
             throw BodyError(
                 .headerTooLarge,
-                "its header lines have \(block.count - beginning) bytes; \(Self.maxHeaderBytes) are allowed. "
+                "The header lines have \(block.count - beginning) bytes; the limit is \(Self.maxHeaderBytes). "
                     + "Shorten the names.", at: place)
         }
         if delimiter.occurs(in: block.span, from: beginning) { throw Self.containsBoundary("header lines", at: place) }
@@ -39,17 +39,18 @@ struct PartHeader {
         _ part: MultipartPart, to block: inout [UInt8], at place: PartPlace
     ) throws(BodyError) {
         guard !part.name.utf8.isEmpty || compatibility.allowsEmptyNames else {
-            throw BodyError(.emptyFieldName, "it has no name. Give it the field name the server expects.", at: place)
+            throw BodyError(
+                .emptyFieldName, "The field name is missing. Use the name that the server expects.", at: place)
         }
         guard compatibility.append(name: part.name, to: &block) else {
-            throw BodyError(.invalidFieldName, "its name contains a NUL, where some servers would cut it.", at: place)
+            throw BodyError(.invalidFieldName, "The name contains a NUL. Remove it.", at: place)
         }
         block.append(UInt8(ascii: "\""))
         guard let fileName = part.fileName else { return }
         block.append(text: "; filename=\"")
         guard compatibility.append(fileName: fileName, to: &block) else {
             throw BodyError(
-                .invalidFileName, "its file name contains a NUL, where some servers would cut it.", at: place)
+                .invalidFileName, "The file name contains a NUL. Remove it.", at: place)
         }
         block.append(UInt8(ascii: "\""))
         compatibility.appendExtended(fileName, to: &block)
@@ -64,7 +65,7 @@ struct PartHeader {
         guard start < end, !block[start..<end].contains(where: FormText.isControl) else {
             throw BodyError(
                 .invalidContentType,
-                "\(quoted(contentType)) can't be its content type: it is empty or contains a control character.",
+                "Invalid content type \(quoted(contentType)). It must not be empty or contain control characters.",
                 at: place)
         }
     }
@@ -80,23 +81,23 @@ struct PartHeader {
     static func containsBoundary(_ what: String, at place: PartPlace) -> BodyError {
         BodyError(
             .boundaryInContent,
-            "its \(what) contain the boundary, and a server would cut the part there. \(Remedy.makeRandomBoundary)",
+            "The \(what) contain the boundary, at which a server would end the part. \(Remedy.makeRandomBoundary)",
             at: place)
     }
 
     private static func check(_ header: MultipartHeader, at place: PartPlace) throws(BodyError) {
         guard !header.name.utf8.isEmpty, header.name.utf8.allSatisfy(FormText.isToken) else {
-            throw BodyError(.invalidHeader, "\(quoted(header.name)) can't be the name of a header.", at: place)
+            throw BodyError(.invalidHeader, "Invalid header name \(quoted(header.name)).", at: place)
         }
         guard !ownHeaders.contains(header.name.lowercased()) else {
             throw BodyError(
                 .invalidHeader,
-                "the header \(header.name) is written by the form, or harms it. Use the properties of the part.",
+                "The header \(header.name) is not allowed in a part. Use the properties of the part.",
                 at: place)
         }
         guard !header.value.utf8.contains(where: { FormText.isControl($0) && $0 != UInt8(ascii: "\t") }) else {
             throw BodyError(
-                .invalidHeader, "the value of its header \(header.name) contains a control character.", at: place)
+                .invalidHeader, "The value of the header \(header.name) contains a control character.", at: place)
         }
     }
 

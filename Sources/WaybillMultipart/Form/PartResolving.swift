@@ -68,7 +68,7 @@ struct PartResolver {
                 throw BodyError(error.code, error.message, at: place)
             } catch {
                 throw BodyError(
-                    .encodingFailed, "its value can't be encoded as JSON: \(BodyError.reason(of: error))", at: place,
+                    .encodingFailed, "The value cannot be encoded as JSON: \(BodyError.reason(of: error))", at: place,
                     cause: error)
             }
         case .preparing(let preparation): return try await prepared(original, by: preparation, at: place)
@@ -83,7 +83,7 @@ struct PartResolver {
         case (nil, .fail):
             throw BodyError(
                 .unknownLength,
-                "it is a stream of unknown length, which this form doesn't send. \(Remedy.giveStreamLength)",
+                "The length of the stream is unknown, but this form requires it. \(Remedy.giveStreamLength)",
                 at: place)
         case (nil, .spill(let threshold)):
             let spill = StreamSpill(threshold: threshold, at: place) { () throws(BodyError) in
@@ -106,7 +106,7 @@ struct PartResolver {
         } catch is CancellationError {
             throw BodyError.taskCancelled
         } catch {
-            throw BodyError(.preparationFailed, "its content can't be made: \(error)", at: place, cause: error)
+            throw BodyError(.preparationFailed, "Preparing the content failed: \(error)", at: place, cause: error)
         }
         var part = original
         part.contentType = made.contentType ?? original.contentType
@@ -124,7 +124,7 @@ struct PartResolver {
         } else if limits.maxPartBytes != nil || limits.maxTotalBytes != nil {
             throw BodyError(
                 .unknownLength,
-                "its length is unknown, and the form has limits. \(Remedy.spillStream)",
+                "The length of the stream is unknown, and the form has limits. \(Remedy.spillStream)",
                 at: place)
         }
         if limits.allowedTypes != nil, part.fileName != nil {

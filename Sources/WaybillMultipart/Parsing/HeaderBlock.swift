@@ -39,7 +39,7 @@ struct HeaderBlock {
 
     private func checkSize(adding count: Int, isBlankLine: Bool, _ limits: MultipartLimits) throws(BodyError) {
         guard !isBlankLine, count > 0, bytes.count + count > limits.headerBytes else { return }
-        throw BodyError(.headerTooLarge, "The headers of a part have more than \(limits.headerBytes) bytes.")
+        throw BodyError(.headerTooLarge, "The headers of a part exceed \(limits.headerBytes) bytes.")
     }
 
     private mutating func append(_ input: Span<UInt8>, _ range: Range<Int>, _ limits: MultipartLimits) {
@@ -57,7 +57,7 @@ struct HeaderBlock {
     private mutating func finishLine(_ limits: MultipartLimits) throws(BodyError) -> Bool {
         let line = bytes[lineStart..<bytes.count - 1]
         guard line.last == FormText.carriageReturn else {
-            throw Self.malformed("a line that ends in LF alone", line)
+            throw Self.malformed("a line that ends in LF without CR", line)
         }
         let text = line.dropLast()
         guard !text.isEmpty else { return true }
@@ -95,7 +95,9 @@ struct HeaderBlock {
     private static func disposition(
         _ value: ArraySlice<UInt8>, _ limits: MultipartLimits
     ) throws(BodyError) -> HeaderParameters {
-        guard let disposition = HeaderParameters(value) else { throw malformed("a bad Content-Disposition", value) }
+        guard let disposition = HeaderParameters(value) else {
+            throw malformed("an invalid Content-Disposition", value)
+        }
         guard disposition.parameters.count <= limits.parameters else {
             throw BodyError(.tooManyParameters, "A Content-Disposition has more than \(limits.parameters) parameters.")
         }
@@ -108,7 +110,7 @@ struct HeaderBlock {
     }
 
     static func duplicate(_ what: String) -> BodyError {
-        BodyError(.duplicateHeader, "A part has more than one \(what); which one counts, servers disagree on.")
+        BodyError(.duplicateHeader, "A part has more than one \(what), which servers interpret differently.")
     }
 }
 
@@ -134,6 +136,6 @@ extension HeaderBlock {
     }
 
     private static func nameless() -> BodyError {
-        BodyError(.missingName, "A part has no Content-Disposition of form-data with a name.")
+        BodyError(.missingName, "A part has no Content-Disposition: form-data header with a name.")
     }
 }

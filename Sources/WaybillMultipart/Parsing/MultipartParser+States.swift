@@ -23,7 +23,7 @@ extension MultipartParser {
             }
         }
         guard end == input.count else {
-            throw BodyError(.bodyTooLarge, "The body has more than \(limits.total?.bytes ?? 0) bytes.")
+            throw BodyError(.bodyTooLarge, "The body exceeds \(limits.total?.bytes ?? 0) bytes.")
         }
     }
 
@@ -113,7 +113,7 @@ extension MultipartParser {
                     // A byte order mark or a line feed before the first boundary would hide the parts of the form.
                     throw BodyError(
                         .malformedDelimiter,
-                        "The first boundary at the start of a line closes the form, after \(preambleCount) other bytes."
+                        "The first boundary line closes the form, although \(preambleCount) bytes precede it."
                     )
                 }
                 try endPart(isFirst: isFirst, to: &handler)
@@ -167,7 +167,7 @@ extension MultipartParser {
             case (_, let last) where FormText.isBlank(byte) && (last.map(FormText.isBlank) ?? true):
                 try addPadding(byte)
             default:
-                throw BodyError(.malformedDelimiter, "The line of the closing boundary goes on after it.")
+                throw BodyError(.malformedDelimiter, "Unexpected characters follow the closing boundary on its line.")
             }
         }
         return position
@@ -193,7 +193,7 @@ extension MultipartParser {
 
     private mutating func addPadding(_ byte: UInt8) throws {
         guard tail.count < limits.paddingBytes else {
-            throw BodyError(.paddingTooLong, "A boundary is followed by more than \(limits.paddingBytes) blanks.")
+            throw BodyError(.paddingTooLong, "More than \(limits.paddingBytes) bytes of whitespace follow a boundary.")
         }
         tail.append(byte)
     }
@@ -225,7 +225,7 @@ extension MultipartParser {
             preambleCount += bytes.count
             guard preambleCount <= limits.preambleBytes else {
                 throw BodyError(
-                    .preambleTooLarge, "More than \(limits.preambleBytes) bytes come before the first boundary.")
+                    .preambleTooLarge, "More than \(limits.preambleBytes) bytes precede the first boundary.")
             }
             return
         }
@@ -234,7 +234,7 @@ extension MultipartParser {
         partBytes += Int64(count)
         if count > 0 { try handler.partData(bytes.extracting(..<count)) }
         guard count == bytes.count else {
-            throw BodyError(.fieldTooLarge, "A field that is no file has more than \(limits.fieldBytes.bytes) bytes.")
+            throw BodyError(.fieldTooLarge, "A field without a file name exceeds \(limits.fieldBytes.bytes) bytes.")
         }
     }
 }

@@ -69,7 +69,8 @@ public struct MultipartParser: Sendable {
             boundary.utf8.last != UInt8(ascii: " ")
         else {
             throw BodyError(
-                .invalidBoundary, "\(quoted(boundary)) is no boundary: RFC 2046 allows 1 to 70 of its characters.")
+                .invalidBoundary,
+                "Invalid boundary \(quoted(boundary)). RFC 2046 allows 1 to 70 characters of a limited set.")
         }
         self.init(checked: boundary, limits: limits)
     }
@@ -81,7 +82,8 @@ public struct MultipartParser: Sendable {
     public init(contentType: String, limits: MultipartLimits = MultipartLimits()) throws(BodyError) {
         guard let header = HeaderParameters(Array(contentType.utf8)[...]), header.value == "multipart/form-data" else {
             throw BodyError(
-                .notMultipart, "\(quoted(contentType)) is not multipart/form-data. Look at the request's Content-Type.")
+                .notMultipart,
+                "\(quoted(contentType)) is not multipart/form-data. Check the Content-Type of the request.")
         }
         let boundaries = header.parameters.filter { $0.name == "boundary" }
         guard boundaries.count == 1 else {
@@ -122,14 +124,15 @@ public struct MultipartParser: Sendable {
     /// - Throws: ``BodyError/Code/truncatedBody`` if the closing boundary is missing; an earlier error again.
     public mutating func finish() throws {
         if let failure { throw failure }
-        failure = BodyError(.parserFinished, "The parser was used after its end. Make a new one for the next body.")
+        failure = BodyError(
+            .parserFinished, "The parser was used after its end. Create a new parser for the next body.")
         switch state {
         case .closingLine, .epilogue: return
         case .preamble, .delimiterLine, .header, .content:
             throw BodyError(
                 .truncatedBody,
-                "The body ended after \(totalBytes) bytes, before its closing boundary. The sender broke off, or the "
-                    + "boundary is another one.")
+                "The body ended after \(totalBytes) bytes without its closing boundary. Check whether the sender "
+                    + "disconnected or used another boundary.")
         }
     }
 

@@ -104,12 +104,12 @@ final class PendingFiles: Sendable {
     func check(_ count: Int64, limits: MultipartLimits, part: String) throws(BodyError) {
         if let most = limits.fileBytes, count > most.bytes {
             throw BodyError(
-                .fileTooLarge, "The file in part \(quoted(part)) is larger than \(most), the limit for one file.",
+                .fileTooLarge, "The file in part \(quoted(part)) exceeds the limit of \(most) per file.",
                 part: part)
         }
         if let most = limits.allFileBytes, count > most.bytes - state.withLock({ $0.bytes }) {
             throw BodyError(
-                .fileTooLarge, "The files of the form are larger than \(most) together, the limit for one form.",
+                .fileTooLarge, "The files of the form exceed the limit of \(most) per form.",
                 part: part)
         }
     }

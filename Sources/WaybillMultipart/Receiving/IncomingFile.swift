@@ -166,10 +166,10 @@ extension UploadDirectory {
         // EFBIG: the file exceeds the size limit of the process (`ulimit -f`).
         case ENOSPC, EDQUOT, EFBIG:
             BodyError(
-                .diskFull, "There is no room in \(path): \(error). Nothing is left of the file.", path: path,
+                .diskFull, "No space left in \(path): \(error). The partial file was removed.", path: path,
                 cause: error)
         default:
-            BodyError(.writeFailed, "No file can be written in \(path): \(error).", path: path, cause: error)
+            BodyError(.writeFailed, "Could not write a file to \(path): \(error).", path: path, cause: error)
         }
     }
 }

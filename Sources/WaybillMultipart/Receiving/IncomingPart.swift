@@ -37,7 +37,7 @@ public struct IncomingPart: Sendable {
             guard Int64(bytes.count + chunk.count) <= limit.bytes else {
                 throw BodyError(
                     .fieldTooLarge,
-                    "The part \(quoted(name)) has more than \(limit.bytes) bytes. Collect it to a file.",
+                    "The part \(quoted(name)) exceeds \(limit.bytes) bytes. Collect it to a file.",
                     part: name)
             }
             bytes += chunk

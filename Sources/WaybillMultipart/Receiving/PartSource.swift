@@ -43,8 +43,8 @@ final class PartSource: @unchecked Sendable {
         guard part.number == number else {
             throw BodyError(
                 .partPassed,
-                "The part \(quoted(part.name)) was passed: the form has gone on to the next one. Read a part before you "
-                    + "ask for the next.", part: part.name)
+                "The part \(quoted(part.name)) is no longer available: the form advanced to the next part. Read a part "
+                    + "before you request the next one.", part: part.name)
         }
         guard isInPart else { return nil }
         while true {
@@ -66,7 +66,7 @@ final class PartSource: @unchecked Sendable {
         guard isFree else {
             throw BodyError(
                 .simultaneousReads,
-                "Two tasks read the same form at once. Let one finish, or give each a form of its own.")
+                "Two tasks read the same form concurrently. Read a form from one task at a time.")
         }
     }
 
@@ -112,7 +112,7 @@ final class SequenceInput<Body: AsyncSequence>: ChunkInput where Body.Element: S
             throw BodyError(.cancelled, "The task was cancelled.", cause: error)
         } catch {
             throw BodyError(
-                .streamFailed, "The body failed while it was read: \(error). The form is not complete.", cause: error)
+                .streamFailed, "Reading the body failed: \(error). The form is incomplete.", cause: error)
         }
     }
 }

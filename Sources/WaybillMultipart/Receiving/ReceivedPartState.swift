@@ -58,7 +58,7 @@ struct ReceivedPartState {
     }
 
     private static func bodyError(_ error: any Error) -> BodyError {
-        error as? BodyError ?? BodyError(.readFailed, "The body can't be read: \(error)", cause: error)
+        error as? BodyError ?? BodyError(.readFailed, "The body could not be read: \(error)", cause: error)
     }
 
     /// The results of the parser for one slice.

@@ -32,19 +32,22 @@ public struct UploadDirectory: Sendable {
 
     private static func open(_ path: String) throws(BodyError) -> FileDescriptor {
         guard !path.utf8.contains(0), !path.utf8.isEmpty else {
-            throw BodyError(.writeFailed, "\(quoted(path)) can't be the path of a folder.", path: path)
+            throw BodyError(.writeFailed, "Invalid directory path \(quoted(path)).", path: path)
         }
-        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("made", path, .last) }
+        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw failure("create the directory", path, .last)
+        }
         let raw = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard raw >= 0 else { throw failure("opened as a folder", path, .last) }
+        guard raw >= 0 else { throw failure("open the directory", path, .last) }
         let descriptor = FileDescriptor(owning: raw)
         do {
             guard try descriptor.status().st_mode & S_IWOTH == 0 else {
                 throw BodyError(
-                    .writeFailed, "Everybody may write to \(path). Choose a folder of the program's own.", path: path)
+                    .writeFailed, "\(path) is world-writable. Use a directory that only this user can write to.",
+                    path: path)
             }
         } catch let error as SystemError {
-            throw failure("looked at", path, error)
+            throw failure("inspect", path, error)
         } catch let error as BodyError {
             throw error
         } catch {}
@@ -52,6 +55,6 @@ public struct UploadDirectory: Sendable {
     }
 
     private static func failure(_ verb: String, _ path: String, _ error: SystemError) -> BodyError {
-        BodyError(.writeFailed, "\(path) can't be \(verb): \(error).", path: path, cause: error)
+        BodyError(.writeFailed, "Could not \(verb) \(path): \(error).", path: path, cause: error)
     }
 }

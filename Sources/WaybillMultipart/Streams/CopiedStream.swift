@@ -58,7 +58,7 @@ final class CopiedStream: Sendable {
                 return (state.file?.source(state.written), state.end, state.sleeper.take(), isFirst, previous)
             }
             // One attempt at a time: a reader of an earlier attempt receives an error.
-            previous?.end(BodyError(.readerClosed, "A later reader has taken over this stream."))
+            previous?.end(BodyError(.readerClosed, "A later reader replaced this reader of the stream."))
             previous?.close()
             if let end { slot.end(end.error) }
             sleeper?.resume()

@@ -65,7 +65,7 @@ final class SequenceReader: BodyReader {
     }
 
     func close() {
-        failure = BodyError(.readerClosed, "A reader was used after it was closed. Make a new one.")
+        failure = BodyError(.readerClosed, "The reader was used after it was closed. Create a new reader.")
         task?.cancel()
         slot.close()
         chunk = []
@@ -88,7 +88,8 @@ final class SequenceReader: BodyReader {
             if let length, received > length {
                 throw BodyError(
                     .tooManyBytes,
-                    "the stream gave at least \(received) bytes, \(length) were declared. The body was not completed.",
+                    "The stream yielded at least \(received) bytes, but \(length) were declared. "
+                        + "The body is incomplete.",
                     at: place)
             }
             chunk = next
@@ -103,7 +104,7 @@ final class SequenceReader: BodyReader {
         if let length, received < length {
             throw BodyError(
                 .tooFewBytes,
-                "the stream ended after \(received) bytes, \(length) were declared. The body was not completed.",
+                "The stream ended after \(received) bytes, but \(length) were declared. The body is incomplete.",
                 at: place)
         }
         hasEnded = true

@@ -50,12 +50,12 @@ package final class SpillFile: Sendable {
         case ENOSPC, EDQUOT, EFBIG:
             BodyError(
                 .diskFull,
-                "the stream can't be kept in \(directory) until it is sent: \(error). \(Remedy.makeRoomForStream)",
+                "Could not store the stream in \(directory): \(error). \(Remedy.makeRoomForStream)",
                 at: place, path: directory, cause: error)
         default:
             BodyError(
                 .writeFailed,
-                "no temporary file can be written in \(directory): \(error). \(Remedy.chooseTemporaryDirectory)",
+                "Could not write a temporary file to \(directory): \(error). \(Remedy.chooseTemporaryDirectory)",
                 at: place, path: directory, cause: error)
         }
     }

@@ -48,8 +48,9 @@ enum StreamOrigin: Sendable {
             guard let pump = shot.take() else {
                 throw BodyError(
                     .bodyNotReplayable,
-                    "the stream was read already. Give a closure that makes it anew, let a copy be kept, or send data or "
-                        + "a file.", at: place)
+                    "The stream was already read. Pass a closure that creates it again, keep a copy, or send data or "
+                        + "a file.",
+                    at: place)
             }
             return pump
         }
@@ -77,7 +78,7 @@ extension BodyError {
     static func stream(_ cause: any Error, after count: Int64, at place: PartPlace?) -> BodyError {
         if let error = cause as? BodyError, error.code == .diskFull || error.code == .writeFailed { return error }
         return BodyError(
-            .streamFailed, "the stream failed after \(count) bytes: \(cause). The body was not completed.", at: place,
+            .streamFailed, "The stream failed after \(count) bytes: \(cause). The body is incomplete.", at: place,
             cause: cause)
     }
 }

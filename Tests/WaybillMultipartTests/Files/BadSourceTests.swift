@@ -20,7 +20,7 @@ import WaybillMultipart
         let error = try #require(asPart)
         #expect(error.code == asBody?.code)
         #expect(error.part == "FILE" && error.partIndex == 1 && error.path == path)
-        #expect(error.message.hasPrefix("part 2 (\"FILE\"): "))
+        #expect(error.message.hasPrefix("Part 2 (\"FILE\"): "))
         return error
     }
 

@@ -12,7 +12,7 @@ import WaybillMultipart
         } catch {
             #expect(error.partIndex == 1)
             #expect(error.part == part.name)
-            #expect(error.message.hasPrefix("part 2 ("))
+            #expect(error.message.hasPrefix("Part 2 ("))
             return error
         }
     }
@@ -121,7 +121,7 @@ import WaybillMultipart
             }
         }
         let asJSON = try await error(of: .json("a", Login()))
-        #expect(asJSON?.message == "part 2 (\"a\"): its value can't be encoded as JSON: no login today")
+        #expect(asJSON?.message == "Part 2 (\"a\"): The value cannot be encoded as JSON: no login today")
         let asFields = #expect(throws: BodyError.self) { try FormFieldEncoder().parts(of: Login()) }
         #expect(asFields?.message.contains("no login today") == true && asFields?.message.contains("s3cret") == false)
     }

@@ -97,7 +97,7 @@ import WaybillCore
         let error = await #expect(throws: BodyError.self) { try await pull.rest(room: 1_000) }
         #expect((opening + content).starts(with: pull.received))
         #expect(error?.part == "s" && error?.partIndex == 1)
-        #expect(error?.message.hasPrefix("part 2 (\"s\"): ") == true)
+        #expect(error?.message.hasPrefix("Part 2 (\"s\"): ") == true)
         #expect(throws: BodyError.self, "a failed reader stays failed") { try pull.read(room: 10) }
         return try #require(error)
     }
@@ -105,7 +105,7 @@ import WaybillCore
     @Test func `a stream shorter than declared fails its part before the closing boundary`() async throws {
         let error = try await failure(
             of: .stream("s", CountedStream(chunks: [[1, 2]]), length: 3, fileName: "s.bin"), after: [1, 2])
-        #expect(error.code == .tooFewBytes && error.message.contains("2 bytes, 3 were declared"))
+        #expect(error.code == .tooFewBytes && error.message.contains("2 bytes, but 3 were declared"))
     }
 
     @Test(arguments: [[[1, 2], [3, 4]], [[1, 2, 3], [4]], [[1, 2, 3, 4]]] as [[[UInt8]]])

@@ -41,7 +41,7 @@ import WaybillCore
         odd.compatibility = .percentEncodedNames
         #expect(odd.curlCommand(to: "http://h/").split(separator: "\n").count { $0.hasPrefix("# ") } == 2)
         let lines = form.curlCommand(to: "http://h/").split(separator: "\n")
-        #expect(lines.filter { $0.hasPrefix("# part ") }.count == 5)
+        #expect(lines.filter { $0.hasPrefix("# Part ") }.count == 5)
         #expect(lines.contains { $0.contains("-F 'd=@\"<2 bytes from memory>\";type=image/png;filename=\"d.png\"'") })
         #expect(lines.last == "  --form-string 'ok=1'")
     }

@@ -59,7 +59,7 @@ import WaybillTesting
 
     @Test func `the innermost explaining error provides the code`() {
         let jpeg = BodyError(
-            .preparationFailed, "part 1: its content can't be made", part: "FILE",
+            .preparationFailed, "Part 1: Preparing the content failed", part: "FILE",
             cause: JPEGError(.notAJPEG, "It is a PNG."))
         let image = UploadError(preparing: jpeg)
         #expect(image.code == .notAJPEG)
@@ -79,7 +79,7 @@ import WaybillTesting
             UploadError(.tooFewBytes, body.message, phase: .sending, part: body.part),
         ] {
             let text = "\(error)"
-            #expect(text.contains("encodingFailed: part 2 (") || text.contains("tooFewBytes: part 2 ("), "\(text)")
+            #expect(text.contains("encodingFailed: Part 2 (") || text.contains("tooFewBytes: Part 2 ("), "\(text)")
             #expect(!text.contains("in part"))
         }
         let picture = UploadError(.notAJPEG, "part of it is no JPEG", phase: .preparing, part: "FILE")
