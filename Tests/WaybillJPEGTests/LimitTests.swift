@@ -31,7 +31,7 @@ import WaybillCore
         }
         #expect(error?.code == .cannotReachLimit)
         #expect(error?.message.contains("120 bytes") == true)
-        #expect(error?.message.contains(/\d+ x \d+ pixels at the coarsest still take \d+/) == true)
+        #expect(error?.message.contains(/\d+ x \d+ pixels and the lowest quality it has \d+/) == true)
     }
 
     @Test(arguments: JPEGOptions.Mode.allCases)

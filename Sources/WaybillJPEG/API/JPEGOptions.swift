@@ -84,25 +84,25 @@ public struct JPEGOptions: Sendable, Hashable {
     /// Validates the options before any work is done.
     func check() throws(JPEGError) {
         if let quality, !(1...100).contains(quality) {
-            throw JPEGError(.invalidOptions, "Quality \(quality) is outside 1 to 100.")
+            throw JPEGError(.invalidOptions, "The quality must be between 1 and 100; got \(quality).")
         }
         if let maxBytes, maxBytes.bytes < 1 {
             throw JPEGError(
-                .invalidOptions, "A limit of \(maxBytes.bytes) bytes holds no picture; ask for at least 1,000.")
+                .invalidOptions, "A limit of \(maxBytes.bytes) bytes is too small for an image. Use at least 1,000.")
         }
         if let maxPixels, maxPixels < 1 {
-            throw JPEGError(.invalidOptions, "A limit of \(maxPixels) pixels holds no picture.")
+            throw JPEGError(.invalidOptions, "The pixel limit must be at least 1; got \(maxPixels).")
         }
         if let maxSide, maxSide < 1 {
-            throw JPEGError(.invalidOptions, "A side of at most \(maxSide) pixels holds no picture.")
+            throw JPEGError(.invalidOptions, "The maximum side must be at least 1 pixel; got \(maxSide).")
         }
         if let minSide, minSide < 1 {
-            throw JPEGError(.invalidOptions, "The longer side must have at least 1 pixel; got \(minSide).")
+            throw JPEGError(.invalidOptions, "The minimum side must be at least 1 pixel; got \(minSide).")
         }
         if let minSide, let maxSide, minSide > maxSide {
             throw JPEGError(
                 .invalidOptions,
-                "The longer side can't have at least \(minSide) and at most \(maxSide) pixels. Change one of them.")
+                "The minimum side of \(minSide) pixels exceeds the maximum of \(maxSide). Change one of them.")
         }
     }
 }

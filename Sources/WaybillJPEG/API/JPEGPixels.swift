@@ -50,20 +50,21 @@ public struct JPEGPixels: Sendable {
 
     func check() throws(JPEGError) {
         guard width > 0, height > 0 else {
-            throw JPEGError(.noPixels, "The picture is \(width) x \(height); both sides must be at least 1.")
+            throw JPEGError(.noPixels, "Both sides of the image must be at least 1 pixel; got \(width) x \(height).")
         }
         guard width <= JPEGBounds.side, height <= JPEGBounds.side, width * height <= JPEGBounds.pixels else {
             throw JPEGError(
                 .tooManyPixels,
-                "The picture has \(width) x \(height) pixels; at most \(JPEGBounds.pixels / 1_000_000) megapixels and "
-                    + "\(JPEGBounds.side) a side are taken.")
+                "The image has \(width) x \(height) pixels; the limits are \(JPEGBounds.pixels / 1_000_000) megapixels "
+                    + "and \(JPEGBounds.side) pixels per side.")
         }
         let row = width * format.bytesPerPixel
         let (gaps, overflow) = bytesPerRow.multipliedReportingOverflow(by: height - 1)
         guard bytesPerRow >= row, !overflow, bytes.count - row >= gaps else {
             throw JPEGError(
                 .invalidPixels,
-                "\(bytes.count) bytes are too few for \(height) rows of \(row) bytes, \(bytesPerRow) apart.")
+                "\(bytes.count) bytes are too few for \(height) rows of \(row) bytes with a stride of \(bytesPerRow)."
+            )
         }
     }
 }

@@ -8,27 +8,27 @@ extension JPEGError {
         case wb_jpeg_stopped: self = .stopped
         case wb_jpeg_scans_exceeded:
             self.init(
-                .tooManyScans, "The picture has more than \(JPEGBounds.scans) scans; save it as an ordinary JPEG first."
+                .tooManyScans, "The image has more than \(JPEGBounds.scans) scans. Save it as a baseline JPEG first."
             )
         case wb_jpeg_memory_exceeded:
             self.init(
                 .tooManyPixels,
-                "Decoding would need more than \(JPEGBounds.decoderMemory >> 20) MiB (\(text)); "
-                    + "save the picture smaller or as a baseline JPEG first.")
+                "Decoding requires more than \(JPEGBounds.decoderMemory >> 20) MiB (\(text)). Save the image "
+                    + "at a smaller size or as a baseline JPEG first.")
         default:
             // A truncated file may cause a libjpeg error before its end is reached.
             self =
                 Self(damageIn: trouble)
-                ?? .init(.corrupt, "libjpeg can't decode the picture: \(text) (\(trouble.code)).")
+                ?? .init(.corrupt, "libjpeg could not decode the image: \(text) (\(trouble.code)).")
         }
     }
 
     /// Creates an error from libjpeg's warnings of damage: libjpeg fills in gray and continues; this module fails.
     init?(damageIn trouble: wb_jpeg_trouble) {
         if trouble.is_truncated != 0 {
-            self.init(.truncated, "The file ends before the picture does; it was not copied or sent whole.")
+            self.init(.truncated, "The file ends before the image does. Copy or download it again.")
         } else if trouble.damage_warnings != 0 {
-            self.init(.corrupt, "The picture data is damaged: \(trouble.text) (\(trouble.code)).")
+            self.init(.corrupt, "The image data is damaged: \(trouble.text) (\(trouble.code)).")
         } else {
             return nil
         }

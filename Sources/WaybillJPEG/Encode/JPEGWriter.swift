@@ -63,7 +63,7 @@ extension JPEGError {
     /// Creates an error of the C layer while writing, where out of memory is not due to the decoder's limit.
     init(writing trouble: wb_jpeg_trouble) {
         if Int(trouble.outcome) == wb_jpeg_memory_exceeded, trouble.code == 0 {
-            self.init(.outOfMemory, "There is not enough memory to write the picture.")
+            self.init(.outOfMemory, "Not enough memory to write the image.")
         } else {
             self.init(trouble)
         }

@@ -17,11 +17,11 @@ struct HeaderParser {
 
     mutating func parse() throws(JPEGError) -> JPEGHeader {
         guard !bytes.isEmpty else {
-            throw JPEGError(.empty, "There are no bytes; the file or the read before it is empty.")
+            throw JPEGError(.empty, "The input is empty. Check the file.")
         }
         guard bytes.count >= 2, bytes[0] == 0xFF, bytes[1] == 0xD8 else {
             throw JPEGError(
-                .notAJPEG, "The bytes don't begin with FF D8, so this is not a JPEG file\(Self.guess(bytes)).")
+                .notAJPEG, "Not a JPEG file\(Self.guess(bytes)): it does not begin with FF D8.")
         }
         position = 2
         while true {
@@ -33,16 +33,16 @@ struct HeaderParser {
 
     private mutating func nextMarker() throws(JPEGError) -> UInt8 {
         guard try byte() == 0xFF else {
-            throw JPEGError(.corrupt, "Byte \(position - 1) should begin a marker and does not; the header is damaged.")
+            throw JPEGError(.corrupt, "The header is damaged: expected a marker at byte \(position - 1).")
         }
         // Any number of fill bytes may precede the marker code (B.1.1.2).
         var code = try byte()
         while code == 0xFF { code = try byte() }
         switch code {
         case 0x00, 0xD8:
-            throw JPEGError(.corrupt, "The header has an impossible marker FF \(code == 0 ? "00" : "D8").")
+            throw JPEGError(.corrupt, "The header contains an invalid marker FF \(code == 0 ? "00" : "D8").")
         case 0xD9:
-            throw JPEGError(.corrupt, "The file ends without picture data.")
+            throw JPEGError(.corrupt, "The file contains no image data.")
         default: return code
         }
     }
@@ -53,7 +53,7 @@ struct HeaderParser {
         let start = position
         let length = try word()
         guard length >= 2 else {
-            throw JPEGError(.corrupt, "A segment gives its length as \(length); the header is damaged.")
+            throw JPEGError(.corrupt, "The header is damaged: invalid segment length \(length).")
         }
         let end = start + length
         guard end <= bytes.count else { throw Self.truncatedHeader }
@@ -71,7 +71,7 @@ struct HeaderParser {
         guard header == nil else { throw JPEGError(.corrupt, "The file has two frame headers.") }
         let at = body.startIndex
         guard body.count >= 6, body.count == 6 + 3 * Int(body[at + 5]) else {
-            throw JPEGError(.corrupt, "The frame header's length doesn't match its number of components.")
+            throw JPEGError(.corrupt, "The length of the frame header does not match its number of components.")
         }
         let components = (0..<Int(body[at + 5])).map { index in
             let entry = at + 6 + 3 * index
@@ -115,7 +115,7 @@ struct HeaderParser {
     }
 
     private mutating func finish() throws(JPEGError) -> JPEGHeader {
-        guard var header else { throw JPEGError(.corrupt, "Picture data comes before a frame header.") }
+        guard var header else { throw JPEGError(.corrupt, "Image data precedes the frame header.") }
         let start = position
         let length = try word()
         guard length >= 6 else { throw JPEGError(.corrupt, "The scan header is too short.") }
@@ -147,15 +147,15 @@ struct HeaderParser {
     }
 
     private static let truncatedHeader = JPEGError(
-        .truncated, "The file ends inside its header; it was not copied or sent whole.")
+        .truncated, "The file ends within its header. Copy or download it again.")
 
     /// Returns a note on the actual format if it is easy to recognize.
     private static func guess(_ bytes: [UInt8]) -> String {
         if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return " but a PNG" }
         if bytes.starts(with: Array("GIF8".utf8)) { return " but a GIF" }
         if bytes.starts(with: Array("%PDF".utf8)) { return " but a PDF" }
-        if bytes.dropFirst(4).starts(with: Array("ftyp".utf8)) { return " but a HEIF picture or a film" }
-        if bytes.starts(with: Array("RIFF".utf8)) { return " but perhaps a WebP" }
+        if bytes.dropFirst(4).starts(with: Array("ftyp".utf8)) { return " but a HEIF image or a video" }
+        if bytes.starts(with: Array("RIFF".utf8)) { return " but possibly a WebP" }
         return ""
     }
 }

@@ -14,14 +14,15 @@ enum JPEGBounds {
         let (width, height) = (header.width, header.height)
         guard width > 0, height > 0 else {
             throw JPEGError(
-                .noPixels, "The picture is \(width) x \(height); a height given behind the data (DNL) is not read.")
+                .noPixels,
+                "The image is \(width) x \(height) pixels. A height given after the image data (DNL) is not supported.")
         }
         let cap = header.process == .progressive ? progressivePixels : pixels
         guard width <= side, height <= side, width * height <= cap else {
             throw JPEGError(
                 .tooManyPixels,
-                "The picture announces \(width) x \(height) pixels; at most \(cap / 1_000_000) megapixels "
-                    + "and \(side) a side are decoded.")
+                "The image has \(width) x \(height) pixels; the limits are \(cap / 1_000_000) megapixels and "
+                    + "\(side) pixels per side.")
         }
     }
 
@@ -29,18 +30,19 @@ enum JPEGBounds {
         guard header.process != .lossless, header.process != .hierarchical else {
             throw JPEGError(
                 .unsupportedProcess,
-                "The picture is coded by the \(header.process) process; save it as an ordinary JPEG first.")
+                "The \(header.process) coding process is not supported. Save the image as a baseline JPEG first.")
         }
         guard header.precision == 8 else {
             throw JPEGError(
                 .unsupportedPrecision,
-                "The picture has \(header.precision) bits a sample; only 8 are read. Save it as an ordinary JPEG first."
+                "The image has \(header.precision) bits per sample; only 8 are supported. "
+                    + "Save it as a baseline JPEG first."
             )
         }
         guard header.colorModel != .unknown else {
             throw JPEGError(
                 .unsupportedComponents,
-                "The picture has \(header.components.count) components; 1, 3 or 4 are read.")
+                "The image has \(header.components.count) components; only 1, 3 or 4 are supported.")
         }
     }
 }

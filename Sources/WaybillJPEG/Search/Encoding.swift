@@ -17,8 +17,9 @@ struct Encoding {
         if let maxPixels = options.maxPixels, largest.longSide < min(options.minSide ?? 0, full.longSide) {
             throw JPEGError(
                 .invalidOptions,
-                "With at most \(maxPixels) pixels this picture is \(largest.width) x \(largest.height), and its longer side "
-                    + "must have at least \(options.minSide ?? 0). Allow more pixels in all, or a shorter side.")
+                "A limit of \(maxPixels) pixels reduces the image to \(largest.width) x \(largest.height), but "
+                    + "its longer side must have at least \(options.minSide ?? 0). Allow more pixels or a shorter side."
+            )
         }
         if options.quality == nil, largest == full, let kept = try keep(limit: options.limit) {
             return Outcome(bytes: kept, size: full)

@@ -37,8 +37,8 @@ struct LimitSearch {
             guard !isSmallest else {
                 throw JPEGError(
                     .cannotReachLimit,
-                    "The picture can't be made to fit \(rules.limit) bytes: \(size.width) x \(size.height) pixels at the "
-                        + "coarsest still take \(smallest). \(remedy)", smallestBytes: smallest)
+                    "The image cannot be compressed to \(rules.limit) bytes. At \(size.width) x \(size.height) pixels "
+                        + "and the lowest quality it has \(smallest). \(remedy)", smallestBytes: smallest)
             }
             let share = max(0.2, min(0.8, 0.9 * Double(rules.limit) / Double(smallest)))
             let least = Double(rules.leastSide) / Double(size.longSide)

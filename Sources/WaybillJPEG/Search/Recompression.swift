@@ -52,7 +52,7 @@ struct Recompression {
     private func run(file bytes: [UInt8], since start: Duration) throws(JPEGError) -> JPEGResult {
         guard bytes.count <= JPEGBounds.inputBytes else {
             throw JPEGError(
-                .tooManyBytes, "The file has \(bytes.count) bytes; at most \(JPEGBounds.inputBytes) are read.")
+                .tooManyBytes, "The file has \(bytes.count) bytes; the limit is \(JPEGBounds.inputBytes).")
         }
         let header = try JPEGHeader(parsing: bytes)
         let source = ImageSource(file: bytes, header)

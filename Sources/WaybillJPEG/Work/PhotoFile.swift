@@ -18,7 +18,7 @@ enum PhotoFile {
             if replaces { try file.replace(path) } else { try file.link(to: path) }
         } catch {
             if error.number == EEXIST { throw exists(path) }
-            throw JPEGError(.fileNotWritable, "\(path) can't be written: \(error.text).")
+            throw JPEGError(.fileNotWritable, "Could not write \(path): \(error.text).")
         }
     }
 
@@ -30,10 +30,10 @@ enum PhotoFile {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw failure(path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw JPEGError(.notARegularFile, "\(path) is not a regular file; name a JPEG file.")
+            throw JPEGError(.notARegularFile, "\(path) is not a regular file. Use the path of a JPEG file.")
         }
         guard status.st_size <= limit else {
-            throw JPEGError(.tooManyBytes, "\(path) has \(status.st_size) bytes; at most \(limit) are read.")
+            throw JPEGError(.tooManyBytes, "\(path) has \(status.st_size) bytes; the limit is \(limit).")
         }
         return try contents(of: descriptor, path, size: Int(status.st_size))
     }
@@ -54,11 +54,11 @@ enum PhotoFile {
     }
 
     private static func exists(_ path: String) -> JPEGError {
-        JPEGError(.fileExists, "\(path) exists. Choose another name, or allow it to be replaced.")
+        JPEGError(.fileExists, "\(path) exists. Choose another path, or allow replacing it.")
     }
 
     private static func failure(_ path: String, _ number: Int32) -> JPEGError {
         let code: JPEGError.Code = number == ENOENT || number == ENOTDIR ? .fileNotFound : .fileNotReadable
-        return JPEGError(code, "\(path) can't be read: \(SystemError(number).text).")
+        return JPEGError(code, "Could not read \(path): \(SystemError(number).text).")
     }
 }

@@ -23,7 +23,7 @@ import Glibc
 }
 
 extension JPEGError {
-    static var stopped: JPEGError { JPEGError(.cancelled, "The work was cancelled; nothing was made.") }
+    static var stopped: JPEGError { JPEGError(.cancelled, "The work was cancelled. No image was produced.") }
 }
 
 /// The CPU time of the calling thread.
