@@ -85,7 +85,7 @@ extension Outbox {
     /// - Returns: `ok`, or a description of the damage.
     package func checkIntegrity() async throws(OutboxError) -> String {
         guard let core = try await takeOver() else {
-            throw OutboxError(.ownedByAnother, "another process has the outbox: end it, and look then")
+            throw OutboxError(.ownedByAnother, "Another process owns the outbox. Stop it before checking the queue.")
         }
         return try await core.store.checkIntegrity()
     }

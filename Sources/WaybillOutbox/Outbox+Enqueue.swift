@@ -95,7 +95,7 @@ extension Outbox {
         guard registry.knows(Upload.kind) else {
             throw OutboxError(
                 .unknownKind,
-                "This outbox doesn't know uploads of the kind \"\(Upload.kind)\". \(Remedy.registerUploadKind)")
+                "Unknown upload type \"\(Upload.kind)\". \(Remedy.registerUploadKind)")
         }
         let spool = Spool(folder: folder.spool, disk: configuration.spoolDisk)
         let hold = try spool.hold()
@@ -141,7 +141,8 @@ extension Outbox {
 
     static var nonsense: OutboxError {
         OutboxError(
-            .ownerUnreachable, "the owner of the outbox answered something else: both programs should be of one release"
+            .ownerUnreachable,
+            "The owner of the outbox sent an unexpected reply. Use the same release in both programs."
         )
     }
 

@@ -53,7 +53,7 @@ extension Outbox {
             return !isDelivering
         }
         guard isFirst else {
-            throw OutboxError(.ownedByAnother, "this process delivers from the outbox already: once is enough")
+            throw OutboxError(.ownedByAnother, "This process already delivers from the outbox. Start only one run.")
         }
         defer { core.isDelivering.withLock { $0 = false } }
         try await Worker(core, session, registry, configuration, drain).run(untilIdle: untilIdle)
@@ -65,10 +65,11 @@ extension Outbox {
             if let core = try await takeOver() { return core }
             _ = try await OwnerConnection.ask(.yield, in: folder)
             do { try await Task.sleep(for: .milliseconds(20)) } catch {
-                throw OutboxError(.cancelled, "the task was cancelled before the outbox was free")
+                throw OutboxError(.cancelled, "The task was cancelled while waiting for the outbox.")
             }
         }
-        throw OutboxError(.ownedByAnother, "another process has the outbox \(path) and does not give it back")
+        throw OutboxError(
+            .ownedByAnother, "Another process owns the outbox \(path) and does not release it. Stop that process.")
     }
 
     private static let patience = 250

@@ -69,7 +69,7 @@ public final class Outbox: Sendable {
         try await taking.runExclusively { () async throws(OutboxError) -> OutboxCore? in
             switch role.withLock({ $0 }) {
             case .owner(let core): return core
-            case .closed: throw OutboxError(.closed, "the outbox was closed: open it again")
+            case .closed: throw OutboxError(.closed, "The outbox was closed. Open it again.")
             case .guest: break
             }
             guard let lock = try OwnerLock.take(folder) else { return nil }
@@ -99,12 +99,12 @@ public final class Outbox: Sendable {
             }
             if let reply = try await OwnerConnection.ask(request, in: folder) { return reply }
             do { try await Task.sleep(for: .milliseconds(20)) } catch {
-                throw OutboxError(.cancelled, "the task was cancelled before the owner of the outbox answered")
+                throw OutboxError(.cancelled, "The task was cancelled while waiting for the owner of the outbox.")
             }
         }
         throw OutboxError(
             .ownerUnreachable,
-            "another process has the outbox \(path) and does not answer: look what it does, or end it")
+            "Another process owns the outbox \(path) and does not respond. Check or stop that process.")
     }
 
     /// Releases the queue to a process that requests to deliver from it.

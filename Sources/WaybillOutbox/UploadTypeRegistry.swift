@@ -10,7 +10,7 @@ struct UploadTypeRegistry: Sendable {
         var kinds: [String: any DurableUpload.Type] = [:]
         for kind in [DurableForm.self, DurableFileUpload.self] + extra {
             guard kinds[kind.kind].map({ $0 == kind }) ?? true else {
-                throw OutboxError(.unknownKind, "two kinds of uploads are called \"\(kind.kind)\": rename one")
+                throw OutboxError(.unknownKind, "Two upload types have the name \"\(kind.kind)\". Rename one of them.")
             }
             kinds[kind.kind] = kind
         }
@@ -25,7 +25,7 @@ struct UploadTypeRegistry: Sendable {
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             return String(decoding: try encoder.encode(upload), as: UTF8.self)
         } catch {
-            throw OutboxError(.uploadRefused, "the upload can't be written down: \(error)", cause: error)
+            throw OutboxError(.uploadRefused, "The upload cannot be encoded: \(error)", cause: error)
         }
     }
 
@@ -33,12 +33,12 @@ struct UploadTypeRegistry: Sendable {
         guard let type = kinds[kind] else {
             throw OutboxError(
                 .unknownKind,
-                "This program doesn't know uploads of the kind \"\(kind)\". \(Remedy.registerUploadKind)")
+                "Unknown upload type \"\(kind)\". \(Remedy.registerUploadKind)")
         }
         do {
             return try JSONDecoder().decode(type, from: Data(spec.utf8))
         } catch {
-            throw OutboxError(.unknownKind, "an upload of the kind \"\(kind)\" can't be read: \(error)", cause: error)
+            throw OutboxError(.unknownKind, "An upload of type \"\(kind)\" cannot be decoded: \(error)", cause: error)
         }
     }
 }

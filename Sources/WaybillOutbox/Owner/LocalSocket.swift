@@ -32,7 +32,7 @@ struct LocalSocket: Sendable {
         guard code == 0, Glibc.listen(descriptor, 64) == 0 else {
             let number = errno
             Glibc.close(descriptor)
-            throw OutboxError(.directoryUnusable, "no socket can be made in \(folder) (\(errorText(number)))")
+            throw OutboxError(.directoryUnusable, "Could not create a socket in \(folder): \(errorText(number)).")
         }
         return LocalSocket(descriptor: descriptor)
     }
@@ -127,7 +127,7 @@ struct LocalSocket: Sendable {
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else {
-            throw OutboxError(.storageFailed, "no socket can be had (\(errorText(errno)))")
+            throw OutboxError(.storageFailed, "Could not create a socket: \(errorText(errno)).")
         }
         return descriptor
     }
@@ -139,7 +139,7 @@ struct LocalSocket: Sendable {
     ) throws(OutboxError) -> Int32 {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw OutboxError(.directoryUnusable, "\(folder) can't be opened (\(errorText(errno)))")
+            throw OutboxError(.directoryUnusable, "Could not open \(folder): \(errorText(errno)).")
         }
         defer { Glibc.close(descriptor) }
         var address = sockaddr_un()

@@ -44,10 +44,10 @@ final class OutboxCore: Sendable {
             }
             let swept = try await core.sweep()
             if let swept, swept > 0 {
-                core.logger?.info("staged files that nobody needs were removed", metadata: ["count": "\(swept)"])
+                core.logger?.info("orphaned staged files were removed", metadata: ["count": "\(swept)"])
             }
             let door = try OwnerServer(folder) { [weak core] request in
-                await core?.reply(to: request) ?? .failed(code: "closed", message: "the outbox was closed")
+                await core?.reply(to: request) ?? .failed(code: "closed", message: "The outbox was closed.")
             }
             core.door.withLock { $0 = door }
         } catch {
@@ -127,7 +127,7 @@ final class OutboxCore: Sendable {
             return .nothing
         case .yield:
             guard !isDelivering.withLock({ $0 }) else {
-                throw OutboxError(.ownedByAnother, "another process delivers from this outbox")
+                throw OutboxError(.ownedByAnother, "Another process delivers from this outbox.")
             }
             stepDown()
             return .nothing

@@ -14,7 +14,7 @@ package struct OutboxDirectory: Sendable {
     /// - Throws: ``OutboxError/Code/directoryUnusable``, ``OutboxError/Code/fileSystemRefused``.
     package init(_ path: String) throws(OutboxError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw OutboxError(.directoryUnusable, "an outbox needs the path of a folder")
+            throw OutboxError(.directoryUnusable, "Invalid outbox path. Use the path of a directory.")
         }
         self.path = path
         try Self.make(path)
@@ -33,7 +33,7 @@ package struct OutboxDirectory: Sendable {
         guard unsafe stat(queue, &status) != 0 || status.st_size == 0 else { return }
         throw OutboxError(
             .queueUnusable,
-            "the queue file \(queue) was emptied or removed: put it back, or remove \(lock) to begin with an empty queue"
+            "The queue file \(queue) was emptied or removed. Restore it, or remove \(lock) to start an empty queue."
         )
     }
 
@@ -41,32 +41,32 @@ package struct OutboxDirectory: Sendable {
         if unsafe mkdir(path, 0o700) != 0 {
             if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
                 try make(String(path[..<slash]))
-                if unsafe mkdir(path, 0o700) != 0, errno != EEXIST { throw unusable(path, "can't be made", errno) }
+                if unsafe mkdir(path, 0o700) != 0, errno != EEXIST { throw unusable(path, "cannot be created", errno) }
             } else if errno != EEXIST {
-                throw unusable(path, "can't be made", errno)
+                throw unusable(path, "cannot be created", errno)
             }
         }
         var status = stat()
-        guard unsafe stat(path, &status) == 0 else { throw unusable(path, "can't be looked at", errno) }
-        guard status.st_mode & S_IFMT == S_IFDIR else { throw unusable(path, "is no folder", ENOTDIR) }
+        guard unsafe stat(path, &status) == 0 else { throw unusable(path, "cannot be examined", errno) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw unusable(path, "cannot be used", ENOTDIR) }
     }
 
     /// Queued data may be private: the directory must belong to this user and must not be accessible to others.
     private static func checkOwner(_ path: String) throws(OutboxError) {
         var status = stat()
-        guard unsafe stat(path, &status) == 0 else { throw unusable(path, "can't be looked at", errno) }
-        guard status.st_uid == geteuid() else { throw unusable(path, "belongs to another user", EPERM) }
+        guard unsafe stat(path, &status) == 0 else { throw unusable(path, "cannot be examined", errno) }
+        guard status.st_uid == geteuid() else { throw unusable(path, "belongs to another user. Use another directory") }
         guard status.st_mode & 0o077 == 0 else {
-            throw unusable(path, "may be read by others: chmod 700 it, or name another", EACCES)
+            throw unusable(path, "is accessible to other users. Set its mode to 700, or use another directory")
         }
     }
 
     private static func checkFileSystem(_ path: String) throws(OutboxError) {
-        guard let type = fileSystemType(of: path) else { throw unusable(path, "can't be looked at", errno) }
+        guard let type = fileSystemType(of: path) else { throw unusable(path, "cannot be examined", errno) }
         guard let name = refusal(ofType: type) else { return }
         throw OutboxError(
             .fileSystemRefused,
-            "\(path) lies on \(name), where neither locks nor syncs can be relied on: put the outbox on a local disk")
+            "\(path) is on \(name), where locks and syncs are unreliable. Move the outbox to a local disk.")
     }
 
     /// Returns the name of an unsupported file system by its statfs(2) type.
@@ -84,8 +84,9 @@ package struct OutboxDirectory: Sendable {
         }
     }
 
-    private static func unusable(_ path: String, _ what: String, _ number: Int32) -> OutboxError {
-        OutboxError(.directoryUnusable, "the folder \(path) \(what) (\(errorText(number)))")
+    private static func unusable(_ path: String, _ what: String, _ number: Int32? = nil) -> OutboxError {
+        let reason = number.map { ": \(errorText($0))" } ?? ""
+        return OutboxError(.directoryUnusable, "The directory \(path) \(what)\(reason).")
     }
 }
 
@@ -93,11 +94,11 @@ package struct OutboxDirectory: Sendable {
 func syncDirectory(_ path: String) throws(OutboxError) {
     let folder = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else {
-        throw OutboxError(.storageFailed, "\(path) can't be opened (\(errorText(errno)))")
+        throw OutboxError(.storageFailed, "Could not open \(path): \(errorText(errno)).")
     }
     defer { close(folder) }
     guard fsync(folder) == 0 else {
-        throw OutboxError(.storageFailed, "\(path) can't be synced (\(errorText(errno)))")
+        throw OutboxError(.storageFailed, "Could not sync \(path): \(errorText(errno)).")
     }
 }
 

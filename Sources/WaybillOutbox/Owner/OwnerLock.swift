@@ -13,13 +13,13 @@ final class OwnerLock: Sendable {
     static func take(_ folder: OutboxDirectory) throws(OutboxError) -> OwnerLock? {
         let descriptor = unsafe open(folder.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw OutboxError(.directoryUnusable, "\(folder.lock) can't be opened (\(errorText(errno)))")
+            throw OutboxError(.directoryUnusable, "Could not open \(folder.lock): \(errorText(errno)).")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let number = errno
             close(descriptor)
             if number == EWOULDBLOCK { return nil }
-            throw OutboxError(.fileSystemRefused, "\(folder.lock) can't be locked (\(errorText(number)))")
+            throw OutboxError(.fileSystemRefused, "Could not lock \(folder.lock): \(errorText(number)).")
         }
         return OwnerLock(descriptor)
     }
@@ -42,7 +42,7 @@ final class OwnerLock: Sendable {
     func noteQueue() throws(OutboxError) {
         guard !hasQueue else { return }
         guard unsafe write(descriptor, "q", 1) == 1, fsync(descriptor) == 0 else {
-            throw OutboxError(.storageFailed, "the outbox can't be marked as used (\(errorText(errno)))")
+            throw OutboxError(.storageFailed, "Could not write the lock file of the outbox: \(errorText(errno)).")
         }
     }
 }

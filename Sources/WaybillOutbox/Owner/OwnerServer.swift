@@ -70,7 +70,8 @@ final class OwnerServer: Sendable {
 
     private func reply(to frame: [UInt8]) -> [UInt8] {
         guard let request = try? Wire.decode(OutboxRequest.self, from: frame) else {
-            return Self.failure("storageFailed", "the request makes no sense: both programs should be of one release")
+            return Self.failure(
+                "storageFailed", "The request cannot be decoded. Use the same release in both programs.")
         }
         let holder = ReplyHolder()
         let isDone = DispatchSemaphore(value: 0)
@@ -82,7 +83,7 @@ final class OwnerServer: Sendable {
         }
         isDone.wait()
         guard let reply = holder.reply.withLock({ $0 }), let bytes = try? Wire.encode(reply) else {
-            return Self.failure("storageFailed", "the answer is too large: ask for less at once")
+            return Self.failure("storageFailed", "The reply is too large. Request fewer items at a time.")
         }
         return bytes
     }
@@ -143,12 +144,12 @@ private struct OwnerTimeout {
         if let stoppedSince, now - stoppedSince >= Self.longestStop, let owner {
             failure = OutboxError(
                 .ownerUnreachable,
-                "process \(owner) has the outbox and is stopped: continue it (kill -CONT \(owner)), or end it")
+                "Process \(owner) owns the outbox and is stopped. Continue it (kill -CONT \(owner)) or terminate it.")
         } else if now - start >= Self.longest {
-            let name = owner.map { "process \($0)" } ?? "another process"
+            let name = owner.map { "Process \($0)" } ?? "Another process"
             failure = OutboxError(
                 .ownerUnreachable,
-                "\(name) has the outbox and has not answered for two minutes: look what it does, or end it")
+                "\(name) owns the outbox and has not responded for two minutes. Check or stop it.")
         }
         return failure == nil
     }

@@ -57,7 +57,8 @@ enum Wire {
     static func encode(_ value: some Encodable) throws -> [UInt8] {
         let json = try JSONEncoder().encode(value)
         guard json.count <= largestFrame else {
-            throw OutboxError(.storageFailed, "too much at once: \(json.count) bytes")
+            throw OutboxError(
+                .storageFailed, "The message of \(json.count) bytes is too large. Process fewer items at a time.")
         }
         let count = UInt32(json.count)
         return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> UInt32($0)) } + json

@@ -34,7 +34,7 @@ package struct Spool: Sendable {
     /// Prevents sweeping by any process for the lifetime of the returned value.
     package func hold() throws(OutboxError) -> Hold {
         guard let hold = lock(LOCK_SH) else {
-            throw OutboxError(.storageFailed, "\(folder) can't be locked (\(errorText(errno)))")
+            throw OutboxError(.storageFailed, "Could not lock \(folder): \(errorText(errno)).")
         }
         return hold
     }
@@ -145,7 +145,8 @@ extension Spool {
             try await before.check()
         } catch {
             remove([name])
-            throw OutboxError(.uploadRefused, "\(source.path) was changed while it was copied", cause: error)
+            throw OutboxError(
+                .uploadRefused, "\(source.path) changed while it was copied. Enqueue the upload again.", cause: error)
         }
         return name
     }

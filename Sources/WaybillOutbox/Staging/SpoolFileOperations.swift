@@ -37,7 +37,7 @@ package struct SpoolFileOperations: Sendable {
     }
 
     func readFailed(_ number: Int32, _ path: String) -> OutboxError {
-        OutboxError(.uploadRefused, "\(path) can't be read (\(errorText(number)))")
+        OutboxError(.uploadRefused, "Could not read \(path): \(errorText(number)).")
     }
 
     func check(_ step: Step, _ path: String) throws(OutboxError) {
@@ -58,8 +58,8 @@ package struct SpoolFileOperations: Sendable {
     private func failure(_ number: Int32, _ path: String) -> OutboxError {
         switch number {
         case ENOSPC, EDQUOT, EFBIG:
-            OutboxError(.diskFull, "there is no room for \(path): make room, or let items name their files in place")
-        default: OutboxError(.storageFailed, "\(path) can't be written (\(errorText(number)))")
+            OutboxError(.diskFull, "No space left for \(path). Free disk space, or enqueue files by reference.")
+        default: OutboxError(.storageFailed, "Could not write \(path): \(errorText(number)).")
         }
     }
 

@@ -192,7 +192,7 @@ extension SQLiteStore {
             return added
         }
         guard let known = try known(item, &book) else {
-            throw OutboxError(.storageFailed, "the queue neither takes an item nor has it: look at its disk")
+            throw OutboxError(.storageFailed, "The queue neither stored the item nor contains it. Check its disk.")
         }
         return known
     }

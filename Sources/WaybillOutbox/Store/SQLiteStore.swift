@@ -112,8 +112,8 @@ package final class SQLiteStore: Sendable {
         guard mode == "wal", level == 2 else {
             throw OutboxError(
                 .notDurable,
-                "SQLite runs with journal_mode \(mode ?? "?") and synchronous \(level ?? -1), and this needs wal and 2: put "
-                    + "the outbox on a local disk")
+                "SQLite uses journal_mode \(mode ?? "?") and synchronous \(level ?? -1) instead of wal and 2. Move the "
+                    + "outbox to a local disk.")
         }
     }
 

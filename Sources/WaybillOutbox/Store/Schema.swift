@@ -81,7 +81,8 @@ enum Schema {
         guard found <= version else {
             throw OutboxError(
                 .queueUnusable,
-                "the queue was written by a newer release (version \(found), this one knows \(version)): use that one")
+                "The queue was written by a newer release (version \(found), above \(version)). Use that release."
+            )
         }
         guard found < version else { return }
         try db.inTransaction(.immediate) {

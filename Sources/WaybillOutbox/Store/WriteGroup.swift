@@ -81,7 +81,7 @@ final class WriteGroup: Sendable {
         }
         switch next {
         case .wait: break
-        case .refuse: job.finish(OutboxError(.closed, "the outbox was closed: open it again"))
+        case .refuse: job.finish(OutboxError(.closed, "The outbox was closed. Open it again."))
         case .start: queue.asyncWriteWithoutTransaction { [self] db in flush(db) }
         }
     }
@@ -157,18 +157,18 @@ extension OutboxError {
             let text = "\(error.extendedResultCode): \(error.message ?? "no message")"
             switch error.resultCode {
             case .SQLITE_FULL:
-                self.init(.diskFull, "there is no room for the queue (\(text)): make room on its disk", cause: error)
+                self.init(.diskFull, "No space left for the queue (\(text)). Free disk space.", cause: error)
             case .SQLITE_CORRUPT, .SQLITE_NOTADB:
                 self.init(
                     .queueUnusable,
-                    "the queue file is damaged (\(text)): keep it, and open an outbox in another folder",
+                    "The queue file is damaged (\(text)). Keep it, and open an outbox in another directory.",
                     cause: error)
             default:
                 self.init(
-                    .storageFailed, "the queue can't be read or written (\(text)): look at its disk", cause: error)
+                    .storageFailed, "Could not read or write the queue (\(text)). Check its disk.", cause: error)
             }
-        case is CancellationError: self.init(.cancelled, "the task was cancelled")
-        default: self.init(.storageFailed, "the queue can't be read or written: \(error)", cause: error)
+        case is CancellationError: self.init(.cancelled, "The task was cancelled.")
+        default: self.init(.storageFailed, "Could not read or write the queue: \(error)", cause: error)
         }
     }
 }

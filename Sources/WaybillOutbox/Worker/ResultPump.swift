@@ -56,12 +56,13 @@ struct ResultPump: Sendable {
                 return true
             } catch {
                 core.logger?.warning(
-                    "a result could not be handed to the program",
+                    "the handler of a result failed",
                     metadata: ["item": "\(result.item.id)", "attempt": "\(attempt)", "error": "\(error)"])
             }
             guard (try? await Task.sleep(for: Self.backoff.time(after: attempt))) != nil else { return false }
         }
-        core.logger?.error("a result was passed over", metadata: ["item": "\(result.item.id)"])
+        core.logger?.error(
+            "a result was skipped after repeated failures of its handler", metadata: ["item": "\(result.item.id)"])
         return true
     }
 

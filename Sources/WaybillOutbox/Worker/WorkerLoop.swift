@@ -79,7 +79,7 @@ struct WorkerLoop {
         for (end, applied) in zip(ends, applied) {
             if !applied.freed.isEmpty { core.spool.remove(applied.freed) }
             if !applied.isHeard {
-                core.logger?.warning("a result came too late and was not taken", metadata: ["item": "\(end.id)"])
+                core.logger?.warning("a late result was ignored", metadata: ["item": "\(end.id)"])
             }
         }
         core.running.withLock { running in for end in ends { running[end.id] = nil } }
@@ -91,10 +91,10 @@ struct WorkerLoop {
     private mutating func shouldRetry(_ error: OutboxError) async throws(OutboxError) -> Bool {
         failures += 1
         if ends.isEmpty {
-            core.logger?.error("nothing can be taken from the queue", metadata: ["error": "\(error)"])
+            core.logger?.error("leasing items failed", metadata: ["error": "\(error)"])
         } else {
             core.logger?.error(
-                "results can't be written down; they are kept and tried again",
+                "storing results failed; it will be retried",
                 metadata: ["items": "\(ends.map(\.id))", "error": "\(error)"])
         }
         let isFatal = error.code == .closed || error.code == .queueUnusable

@@ -188,7 +188,8 @@ import WaybillCore
         let child = try desk.startOutbox("run")
         try await desk.server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
         let second = try await desk.deliver()
-        #expect(second.exit == .status(75) && second.errorText.contains("another process"), "\(second.errorText)")
+        #expect(
+            second.exit == .status(75) && second.errorText.contains("Another process delivers"), "\(second.errorText)")
         #expect(try await desk.queue("-F", "small=1").text == "2\n")
         try await desk.server.waitUntil { $0.requests.contains { $0.answered == 200 } }
         let check = try await desk.outbox("check")
