@@ -52,7 +52,7 @@ public final class UploadOperation: Operation, @unchecked Sendable {
         guard !isCancelled else {
             return finish(
                 .failure(
-                    UploadError(.cancelled, "the operation was cancelled before its turn", phase: .cancelled)))
+                    UploadError(.cancelled, "The operation was cancelled before it started.", phase: .cancelled)))
         }
         willChangeValue(for: \.isExecuting)
         state.withLock { $0.isExecuting = true }

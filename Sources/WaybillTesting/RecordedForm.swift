@@ -33,7 +33,7 @@ public struct RecordedForm: Sendable {
             try parser.finish()
             parts = collector.parts
         } catch {
-            throw TestingError(.notAForm, "These \(body.count) bytes are no whole form: \(error)", cause: error)
+            throw TestingError(.notAForm, "The \(body.count) bytes are not a complete form: \(error)", cause: error)
         }
     }
 
@@ -45,9 +45,11 @@ public struct RecordedForm: Sendable {
     /// - Throws: ``TestingError/Code/noSuchPart`` or ``TestingError/Code/severalParts``.
     public func part(_ name: String) throws(TestingError) -> RecordedPart {
         let found = parts(named: name)
-        guard let part = found.first else { throw TestingError(.noSuchPart, "No part \"\(name)\". \(self)") }
+        guard let part = found.first else {
+            throw TestingError(.noSuchPart, "The form has no part \"\(name)\". \(self)")
+        }
         guard found.count == 1 else {
-            throw TestingError(.severalParts, "\(found.count) parts are called \"\(name)\"; ask parts(named:). \(self)")
+            throw TestingError(.severalParts, "\(found.count) parts are named \"\(name)\". Use parts(named:). \(self)")
         }
         return part
     }
@@ -100,13 +102,12 @@ extension RecordedTransfer {
     public func form(limits: MultipartLimits = MultipartLimits()) throws(TestingError) -> RecordedForm {
         guard let sent = request.body else { throw TestingError(.notAForm, "The request has no body.") }
         guard bytesTaken == Int64(body.count) else {
-            throw TestingError(.bodyNotKept, "The body was not kept. Make the transport with keepsBodies: true.")
+            throw TestingError(.bodyNotKept, "The body was not kept. Create the transport with keepsBodies: true.")
         }
         if let length = sent.length, bytesTaken < length {
             throw TestingError(
                 .notAForm,
-                "The script took \(bytesTaken) of \(length) bytes: the form is not whole. Look at an attempt that "
-                    + "took all of it.")
+                "The script took only \(bytesTaken) of \(length) bytes. Use an attempt that took the whole form.")
         }
         guard let type = request.headers[.contentType] ?? sent.contentType else {
             throw TestingError(.notAForm, "The request has no Content-Type.")

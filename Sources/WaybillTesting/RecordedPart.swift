@@ -26,7 +26,7 @@ public struct RecordedPart: Sendable {
     public var text: String {
         get throws(TestingError) {
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw TestingError(.notText, "The content of \(self) is not UTF-8; compare its bytes.")
+                throw TestingError(.notText, "The content of \(self) is not UTF-8. Compare its bytes.")
             }
             return text
         }

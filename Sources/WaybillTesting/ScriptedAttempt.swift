@@ -70,7 +70,8 @@ final class ScriptedAttempt: @unchecked Sendable {
         case .accuracy(let accuracy): sight.accuracy = accuracy
         case .head(let head): see(head)
         case .answer(let head, let body): return try answer(head, body: body)
-        case .fail(let code, let outcome): throw sight.error(code, "as the script says", outcome: outcome)
+        case .fail(let code, let outcome):
+            throw sight.error(code, "The script ended the attempt with this error.", outcome: outcome)
         case .wait(let gate): await gate.pass()
         // A cancelled sleep is noticed before the next step.
         case .delay(let duration, let clock): try? await clock.sleep(for: duration)
@@ -82,7 +83,7 @@ final class ScriptedAttempt: @unchecked Sendable {
 
     private func checkCancel() throws(TransferError) {
         guard Task.isCancelled, !ignoresCancellation else { return }
-        throw sight.error(.cancelled, "cancelled")
+        throw sight.error(.cancelled, "The attempt was cancelled.")
     }
 
     /// Waits while the attempt is paused; throws if it is cancelled.
@@ -98,7 +99,7 @@ final class ScriptedAttempt: @unchecked Sendable {
         do {
             feed = try ScriptedFeed(body) { [steering] in steering.update { $0.wakes += 1 } }
         } catch {
-            throw sight.error(.bodyFailed, "the body can't be read: \(error)", cause: error)
+            throw sight.error(.bodyFailed, "The body could not be read: \(error)", cause: error)
         }
     }
 
@@ -125,7 +126,8 @@ final class ScriptedAttempt: @unchecked Sendable {
         guard head.status.kind == .successful, !sight.isBodyAcknowledged else {
             return TransferResponse(head: head, body: body)
         }
-        throw sight.error(.bodyNotTaken, "the peer answered \(head.status.code) before it had taken the whole body")
+        throw sight.error(
+            .bodyNotTaken, "The peer responded with \(head.status.code) before it had received the whole body.")
     }
 
     // MARK: - The body
@@ -160,7 +162,7 @@ final class ScriptedAttempt: @unchecked Sendable {
         do {
             answer = try feed?.read(atMost: Int(count)) ?? .end
         } catch {
-            throw sight.error(.bodyFailed, "the body can't be read: \(error)", cause: error)
+            throw sight.error(.bodyFailed, "The body could not be read: \(error)", cause: error)
         }
         sight.evidence.isBodyComplete = feed?.isAtEnd ?? true
         switch answer {

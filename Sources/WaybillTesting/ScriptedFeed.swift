@@ -62,7 +62,7 @@ struct ScriptedFeed {
         let isLonger: Bool
 
         var description: String {
-            "the body yielded \(isLonger ? "more" : "fewer") than the \(length) bytes that it announced"
+            "The body yielded \(isLonger ? "more" : "fewer") than the \(length) bytes that it declared."
         }
     }
 }

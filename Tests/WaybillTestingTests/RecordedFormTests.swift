@@ -50,7 +50,7 @@ import WaybillTesting
         let missing = #expect(throws: TestingError.self) { try form.part("FILES") }
         #expect(missing?.code == .noSuchPart)
         let text = try #require(missing).description
-        #expect(text.contains("No part \"FILES\""))
+        #expect(text.contains("no part \"FILES\""))
         #expect(text.contains("FILE (file \"IDFrontImage.jpg\", image/jpeg, 4 bytes)"))
         #expect(text.contains("TOKEN (6 bytes)"))
         var dumped = ""
@@ -66,7 +66,7 @@ import WaybillTesting
         let transfer = try await sent(.breaking(after: 100))
         let error = #expect(throws: TestingError.self) { try transfer.form() }
         #expect(error?.code == .notAForm)
-        #expect(error?.message.contains("took 100 of") == true)
+        #expect(error?.message.contains("took only 100 of") == true)
     }
 
     @Test func `a body that was not kept differs from one that is not a form`() async throws {

@@ -7,8 +7,8 @@ extension TransportConformance {
     static let bodyChecks = [
         Check("a body of known length arrives byte for byte", deliversKnown),
         Check("a body of unknown length arrives byte for byte", deliversUnknown),
-        Check("a body that has nothing now is asked again when it wakes the transport", wakes),
-        Check("a body's reader is closed once, before the end is told", closesOnce),
+        Check("a body without available bytes is read again after it wakes the transport", wakes),
+        Check("a body's reader is closed once, before the end is reported", closesOnce),
         Check("a body is not read after its end", stopsAtEnd),
         Check("a body that fails ends the attempt with its error as the cause", failsWithBody),
     ]
@@ -25,21 +25,21 @@ extension TransportConformance {
         let attempt = try await ground.start(body, .answer(200, text: "taken"))
         let response = try await attempt.response()
         try attempt.expect(response.head.status.code == 200, "the status is \(response.head.status.code), not 200")
-        try attempt.expect(response.body == Array("taken".utf8), "the body of the answer is not what was sent")
+        try attempt.expect(response.body == Array("taken".utf8), "the response body differs from what the server sent")
         let received = try await ground.body(at: attempt.url)
         try attempt.expect(received.count == body.count, "\(received.count) of \(body.count) bytes arrived")
         let difference = received.indices.first { received[$0] != ProbeBody.byte(at: $0) }
-        try attempt.expect(difference == nil, "byte \(difference ?? 0) is not what was sent")
+        try attempt.expect(difference == nil, "byte \(difference ?? 0) differs from what was sent")
     }
 
     private static func wakes(_ ground: ConformanceContext) async throws(TestingError) {
         let body = ProbeBody(.inTwo(2_000, first: 1_000))
         let attempt = try await ground.start(body, .answer(200))
-        try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
+        try await attempt.wait(for: "the body was not read to its pause") { $0.laters > 0 }
         body.goOn()
         _ = try await attempt.response()
         let received = try await ground.body(at: attempt.url)
-        try attempt.expect(received == body.bytes, "the bytes are not what was sent")
+        try attempt.expect(received == body.bytes, "the received bytes differ from the sent bytes")
         try await deliver(ProbeBody(.inPieces(50_000, of: 1_000)), ground)
         try await deliver(ProbeBody(.inPieces(50_000, of: 1_000), announcesLength: false), ground)
     }
@@ -51,10 +51,11 @@ extension TransportConformance {
             _ = try await attempt.end()
             try await ground.runUnrelatedAttempt(on: transport)
             guard let atEnd = attempt.log.state.value.bodyAtEnd, let now = attempt.body?.state.value else { continue }
-            try attempt.expect(now.readers <= 1, "\(scenario.name): one attempt asked for \(now.readers) readers")
+            try attempt.expect(now.readers <= 1, "\(scenario.name): one attempt created \(now.readers) readers")
             try attempt.expect(
                 atEnd.closes == atEnd.readers,
-                "\(scenario.name): when the end was told, \(atEnd.readers) readers had been made and closed \(atEnd.closes) times"
+                "\(scenario.name): when the end was reported, \(atEnd.readers) readers had been created and "
+                    + "\(atEnd.closes) closed"
             )
             try attempt.expect(now.closes == now.readers, "\(scenario.name): closed \(now.closes) times")
         }
@@ -78,9 +79,9 @@ extension TransportConformance {
             let attempt = try await ground.start(ProbeBody(plan), .silent)
             let error = try await attempt.failure()
             try attempt.expect(error.code == .bodyFailed, "the code is \(error.code), not bodyFailed")
-            try attempt.expect(error.cause is ProbeBody.Failure, "the cause is not what the body threw")
+            try attempt.expect(error.cause is ProbeBody.Failure, "the cause is not the error that the body threw")
             let isComplete = try await attempt.end().evidence.isBodyComplete
-            try attempt.expect(!isComplete, "the body is said to be complete")
+            try attempt.expect(!isComplete, "the body is reported as complete")
         }
     }
 }

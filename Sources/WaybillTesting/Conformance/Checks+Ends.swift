@@ -5,10 +5,10 @@ import WaybillCore
 
 extension TransportConformance {
     static let endChecks = [
-        Check("an attempt ends exactly once, and nothing comes after", endsOnce),
-        Check("events come in their order", ordersEvents),
-        Check("an attempt that nobody took is not sent", refused),
-        Check("a transport that is let go lets its attempts end", released),
+        Check("an attempt ends exactly once, and no event follows", endsOnce),
+        Check("events are reported in order", ordersEvents),
+        Check("an attempt with a refused connection is not sent", refused),
+        Check("attempts continue after their transport is released", released),
     ]
 
     private static func endsOnce(_ ground: ConformanceContext) async throws(TestingError) {
@@ -31,7 +31,7 @@ extension TransportConformance {
         try attempt.expect(names.first == "connected", "the first event is not connected")
         for name in ["connected", "bodyAcknowledged", "responseHead"] {
             let count = names.count { $0 == name }
-            try attempt.expect(count == 1, "\(name) came \(count) times instead of once")
+            try attempt.expect(count == 1, "\(name) was reported \(count) times instead of once")
         }
         for case .responseHead(let head) in attempt.log.course {
             try attempt.expect(head.status == response.head.status, "the head and the response differ in status")
@@ -39,21 +39,21 @@ extension TransportConformance {
         // The response head may be read before the acknowledgement of the last byte is noticed. Progress may not follow
         // it: after the last byte, the counts do not change.
         let rest = names.drop { $0 != "bodyAcknowledged" }
-        try attempt.expect(!rest.contains("progress"), "progress came after bodyAcknowledged")
+        try attempt.expect(!rest.contains("progress"), "progress was reported after bodyAcknowledged")
     }
 
     private static func refused(_ ground: ConformanceContext) async throws(TestingError) {
         let attempt = try await ground.start(ProbeBody(.whole(1_000)), .refuse)
         let error = try await attempt.failure()
         try attempt.expect(error.outcome == .notSent, "the outcome is \(error.outcome), not notSent")
-        try attempt.expect(attempt.log.course.count == 1, "something but the end was reported")
+        try attempt.expect(attempt.log.course.count == 1, "an event other than the end was reported")
     }
 
     private static func released(_ ground: ConformanceContext) async throws(TestingError) {
         let body = ProbeBody(.inTwo(2_000, first: 1_000))
         // Only the call itself holds a reference to the transport.
         let attempt = try await ground.start(body, .answer(200), on: ground.makeTransport())
-        try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
+        try await attempt.wait(for: "the body was not read to its pause") { $0.laters > 0 }
         body.goOn()
         _ = try await attempt.response()
     }
@@ -67,15 +67,18 @@ struct Scenario: Sendable {
     var isCancelled = false
 
     static let all = [
-        Scenario(name: "answered", behaviour: .answer(200), plan: .inPieces(20_000, of: 10_000)),
-        Scenario(name: "answered with a no", behaviour: .answer(503), plan: .whole(1_000)),
+        Scenario(name: "successful response", behaviour: .answer(200), plan: .inPieces(20_000, of: 10_000)),
+        Scenario(name: "error response", behaviour: .answer(503), plan: .whole(1_000)),
         Scenario(name: "refused", behaviour: .refuse, plan: .whole(1_000)),
-        Scenario(name: "cut in its body", behaviour: .closeDuringBody(after: 1_000), plan: .whole(large)),
-        Scenario(name: "cut in the head of the answer", behaviour: .truncateResponseHead, plan: .whole(1_000)),
-        Scenario(name: "cut in the answer", behaviour: .truncateResponse, plan: .whole(1_000)),
+        Scenario(
+            name: "connection closed during the request body", behaviour: .closeDuringBody(after: 1_000),
+            plan: .whole(large)),
+        Scenario(
+            name: "connection closed during the response head", behaviour: .truncateResponseHead, plan: .whole(1_000)),
+        Scenario(name: "connection closed during the response body", behaviour: .truncateResponse, plan: .whole(1_000)),
         Scenario(name: "cancelled", behaviour: .silent, plan: .inTwo(2_000, first: 1_000), isCancelled: true),
-        Scenario(name: "let down by its body", behaviour: .silent, plan: .failing(2_000, after: 1_000)),
-        Scenario(name: "left without a body", behaviour: .silent, plan: .unreadable(1_000)),
+        Scenario(name: "failing body", behaviour: .silent, plan: .failing(2_000, after: 1_000)),
+        Scenario(name: "unreadable body", behaviour: .silent, plan: .unreadable(1_000)),
     ]
 
     /// More bytes than the buffers between two processes hold.
@@ -86,7 +89,7 @@ struct Scenario: Sendable {
     ) async throws(TestingError) -> ConformanceAttempt {
         let attempt = try await ground.start(ProbeBody(plan), behaviour, on: transport)
         guard isCancelled else { return attempt }
-        try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
+        try await attempt.wait(for: "the body was not read to its pause") { $0.laters > 0 }
         attempt.control.cancel()
         return attempt
     }

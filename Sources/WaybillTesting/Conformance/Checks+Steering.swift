@@ -4,11 +4,11 @@ import WaybillCore
 
 extension TransportConformance {
     static let controlChecks = [
-        Check("a cancel right after the start ends the attempt", cancelsImmediately),
-        Check("a cancel while the body is sent ends the attempt", cancelsWhileSending),
-        Check("a cancel while the answer is awaited ends the attempt", cancelsWhileWaiting),
+        Check("cancelling right after the start ends the attempt", cancelsImmediately),
+        Check("cancelling while the body is sent ends the attempt", cancelsWhileSending),
+        Check("cancelling while the response is awaited ends the attempt", cancelsWhileWaiting),
         Check("calls after the end do nothing", ignoresLateCalls),
-        Check("a paused attempt asks for no bytes until it is resumed", pauses),
+        Check("a paused attempt reads no bytes until it is resumed", pauses),
         Check("a paused attempt can be cancelled", cancelsWhilePaused),
     ]
 
@@ -19,7 +19,7 @@ extension TransportConformance {
 
     private static func cancelsWhileSending(_ ground: ConformanceContext) async throws(TestingError) {
         let waiting = try await ground.start(ProbeBody(.inTwo(2_000, first: 1_000)), .silent)
-        try await waiting.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
+        try await waiting.wait(for: "the body was not read to its pause") { $0.laters > 0 }
         waiting.control.cancel()
         _ = try await waiting.cancel()
 
@@ -46,14 +46,14 @@ extension TransportConformance {
         attempt.control.resume()
         attempt.control.cancel()
         try await ground.runUnrelatedAttempt(on: transport)
-        try attempt.expect(attempt.log.events.count == count, "a call after the end made an event")
+        try attempt.expect(attempt.log.events.count == count, "a call after the end caused an event")
     }
 
     private static func pauses(_ ground: ConformanceContext) async throws(TestingError) {
         let transport = ground.makeTransport()
         let body = ProbeBody(.inTwo(2_000, first: 1_000))
         let attempt = try await ground.start(body, .answer(200), on: transport)
-        try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
+        try await attempt.wait(for: "the body was not read to its pause") { $0.laters > 0 }
         attempt.control.pause()
         try await ground.runUnrelatedAttempt(on: transport)
         let reads = body.state.value.reads
@@ -63,13 +63,13 @@ extension TransportConformance {
         attempt.control.resume()
         _ = try await attempt.response()
         let received = try await ground.body(at: attempt.url)
-        try attempt.expect(received == body.bytes, "the bytes are not what was sent")
+        try attempt.expect(received == body.bytes, "the received bytes differ from the sent bytes")
     }
 
     private static func cancelsWhilePaused(_ ground: ConformanceContext) async throws(TestingError) {
         let transport = ground.makeTransport()
         let attempt = try await ground.start(ProbeBody(.inTwo(2_000, first: 1_000)), .silent, on: transport)
-        try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
+        try await attempt.wait(for: "the body was not read to its pause") { $0.laters > 0 }
         attempt.control.pause()
         try await ground.runUnrelatedAttempt(on: transport)
         _ = try await attempt.cancel()

@@ -5,12 +5,12 @@ import WaybillCore
 
 extension TransportConformance {
     static let accuracyChecks = [
-        Check("progress never goes back, and never beyond the body", reportsMonotonicProgress),
-        Check("an early no is the answer", acceptsEarlyRejection),
-        Check("an early yes is no success", rejectsEarlySuccess),
-        Check("an answer that is cut is no success", rejectsTruncatedResponses),
-        Check("a connection that is cut within the body leaves it incomplete", leavesIncomplete),
-        Check("no outcome is more certain than what was seen", matchesEvidence),
+        Check("progress never decreases and never exceeds the body", reportsMonotonicProgress),
+        Check("an early rejection is the response of the attempt", acceptsEarlyRejection),
+        Check("an early 200 is not a success", rejectsEarlySuccess),
+        Check("a truncated response is not a success", rejectsTruncatedResponses),
+        Check("a connection closed during the body leaves the upload incomplete", leavesIncomplete),
+        Check("no outcome is more certain than its evidence", matchesEvidence),
     ]
 
     private static func reportsMonotonicProgress(_ ground: ConformanceContext) async throws(TestingError) {
@@ -21,16 +21,16 @@ extension TransportConformance {
         var last = TransferProgress(sent: 0, acknowledged: 0, accuracy: .exact)
         for progress in attempt.log.progress {
             try attempt.expect(
-                progress.sent >= last.sent && progress.acknowledged >= last.acknowledged, "progress went back")
+                progress.sent >= last.sent && progress.acknowledged >= last.acknowledged, "the progress decreased")
             try attempt.expect(
                 progress.acknowledged <= progress.sent && progress.sent <= count,
-                "progress says more than was sent, or more than there is")
+                "the progress exceeds the sent bytes or the length of the body")
             last = progress
         }
-        try attempt.expect(last.acknowledged == count, "the last progress of a success is not the whole body")
+        try attempt.expect(last.acknowledged == count, "the last progress of a success does not cover the whole body")
         try attempt.expect(
             evidence.sent == count && evidence.acknowledged == count && evidence.isBodyComplete,
-            "the evidence of a success is not the whole body")
+            "the evidence of a success does not cover the whole body")
         try attempt.expect(evidence.announced == Int64(count), "the length announced is not that of the body")
     }
 
@@ -39,9 +39,9 @@ extension TransportConformance {
         let response = try await attempt.response()
         try attempt.expect(response.head.status.code == 413, "the status is \(response.head.status.code), not 413")
         let evidence = try await attempt.end().evidence
-        try attempt.expect(evidence.sawResponseHead, "the evidence has seen no head of an answer")
+        try attempt.expect(evidence.sawResponseHead, "the evidence contains no response head")
         try attempt.expect(
-            !evidence.isBodyComplete && evidence.sent < Scenario.large, "the whole body is said to have been sent")
+            !evidence.isBodyComplete && evidence.sent < Scenario.large, "the whole body is reported as sent")
     }
 
     private static func rejectsEarlySuccess(_ ground: ConformanceContext) async throws(TestingError) {
@@ -50,7 +50,7 @@ extension TransportConformance {
             options.limits.stall = .milliseconds(500)
         }
         let error = try await attempt.failure()
-        try attempt.expect(error.outcome != .notSent, "the outcome is notSent, though an answer came")
+        try attempt.expect(error.outcome != .notSent, "the outcome is notSent although a response was received")
     }
 
     private static func rejectsTruncatedResponses(_ ground: ConformanceContext) async throws(TestingError) {
@@ -68,7 +68,8 @@ extension TransportConformance {
             throw attempt.broken("the outcome is \(error.outcome), not incomplete")
         }
         try attempt.expect(
-            (1_000..<Int64(Scenario.large)).contains(acknowledged), "\(acknowledged) bytes are said to be acknowledged")
+            (1_000..<Int64(Scenario.large)).contains(acknowledged), "\(acknowledged) bytes are reported as acknowledged"
+        )
     }
 
     private static func matchesEvidence(_ ground: ConformanceContext) async throws(TestingError) {

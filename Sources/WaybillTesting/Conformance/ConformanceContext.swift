@@ -29,7 +29,7 @@ struct ConformanceContext: Sendable {
         do {
             return try await server.url(for: behaviour)
         } catch {
-            throw TestingError(.serverFailed, "\(check): the server can't do \(behaviour): \(error)", cause: error)
+            throw TestingError(.serverFailed, "The server does not support \(behaviour): \(error)", cause: error)
         }
     }
 
@@ -37,7 +37,7 @@ struct ConformanceContext: Sendable {
         do {
             return try await server.body(at: url)
         } catch {
-            throw TestingError(.serverFailed, "\(check): the server lost the body: \(error)", cause: error)
+            throw TestingError(.serverFailed, "The server failed to return the body: \(error)", cause: error)
         }
     }
 
@@ -59,7 +59,7 @@ struct ConformanceAttempt: Sendable {
     func end() async throws(TestingError) -> TransferEnd {
         guard await log.state.wait(atMost: ground.patience, until: { $0.end != nil }), let end = log.state.value.end
         else {
-            throw broken("no end came within \(ground.patience)")
+            throw broken("no end was reported within \(ground.patience)")
         }
         return end
     }
@@ -68,7 +68,7 @@ struct ConformanceAttempt: Sendable {
     func response() async throws(TestingError) -> TransferResponse {
         switch try await end().result {
         case .success(let response): return response
-        case .failure(let error): throw broken("a response was due, and it failed: \(error)")
+        case .failure(let error): throw broken("expected a response, but the attempt failed (\(error))")
         }
     }
 
@@ -76,7 +76,8 @@ struct ConformanceAttempt: Sendable {
     func failure() async throws(TestingError) -> TransferError {
         switch try await end().result {
         case .failure(let error): return error
-        case .success(let response): throw broken("a failure was due, and it claims a \(response.head.status.code)")
+        case .success(let response):
+            throw broken("expected a failure, but the response is \(response.head.status.code)")
         }
     }
 
@@ -94,7 +95,7 @@ struct ConformanceAttempt: Sendable {
         let isTold = await log.state.wait(atMost: ground.patience) { state in
             state.events.contains { if case .bodyAcknowledged = $0 { true } else { false } }
         }
-        guard isTold else { throw broken("no bodyAcknowledged came within \(ground.patience)") }
+        guard isTold else { throw broken("bodyAcknowledged was not reported within \(ground.patience)") }
     }
 
     /// Cancels the attempt and waits for the end, which must be a cancellation.
@@ -112,8 +113,10 @@ struct ConformanceAttempt: Sendable {
     /// Returns the error for a violated requirement, with all reported events.
     func broken(_ problem: String) -> TestingError {
         let events = log.events.map { "\n  \(EventLog.describe($0))" }.joined()
-        let asked = body.map { "\nasked of the body: \($0.state.value)" } ?? ""
+        let asked = body.map { "\nState of the body: \($0.state.value)" } ?? ""
+        let reported = events.isEmpty ? " nothing" : events
         return TestingError(
-            .notConformant, "\(ground.check): \(problem)\nreported:\(events.isEmpty ? " nothing" : events)\(asked)")
+            .notConformant, "The check \"\(ground.check)\" failed: \(problem).\nReported:\(reported)\(asked)"
+        )
     }
 }

@@ -32,7 +32,7 @@ final class ProbeBody: UploadBody {
         var wake: (@Sendable () -> Void)?
 
         var description: String {
-            "readers \(readers), closed \(closes), reads \(reads), bytes given \(given), answered later \(laters)"
+            "readers \(readers), closed \(closes), reads \(reads), bytes yielded \(given), returned later \(laters)"
                 + (wasReadAfterEnd ? ", and read again after its end" : "")
         }
     }

@@ -29,7 +29,7 @@ import WaybillTesting
                 rejected: The server responded with 400 Bad Request. [awaitingResponse, attempt 2, rejected]
                   sent 100, acknowledged 100 bytes
                   response: 400 Bad Request, 6 bytes
-                  attempt 1: as the script says [retry after 1.0 seconds]
+                  attempt 1: The script ended the attempt with this error. [retry after 1.0 seconds]
                   attempt 2: 400 Bad Request
                 """)
     }
