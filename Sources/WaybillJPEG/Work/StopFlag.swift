@@ -7,7 +7,7 @@ import Glibc
     let raw: OpaquePointer
 
     init() {
-        guard let flag = unsafe wb_jpeg_flag_create() else { fatalError("out of memory: 4 bytes") }
+        guard let flag = unsafe wb_jpeg_flag_create() else { fatalError("Out of memory while allocating 4 bytes.") }
         unsafe raw = flag
     }
 
