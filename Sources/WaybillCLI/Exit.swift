@@ -20,13 +20,13 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
         switch self {
         case .done: "done"
         case .rejected: "the server responded with an error; the response is on standard output"
-        case .usage: "the command was called wrongly; nothing was sent"
+        case .usage: "invalid usage; nothing was sent"
         case .source: "a file is missing or unreadable, or an image can't be compressed below the limit"
         case .sourceChanged: "a file changed while it was sent; the server has no complete upload"
-        case .transient: "the network failed before all was sent, or the server said 425, 429 or 503: try again later"
-        case .unknown: "all was sent, and the response is missing or 408, 500, 502, 504: check before you send it again"
+        case .transient: "the network failed before everything was sent, or status 425, 429 or 503: try again later"
+        case .unknown: "everything was sent, but no response or 408, 500, 502, 504: check the server before resending"
         case .fatal: "certificate verification failed, output file not writable, or outbox unusable"
-        case .queued: "still queued: items need a person, or another process has the outbox"
+        case .queued: "still queued: items need attention, or another process uses the outbox"
         case .interrupted: "stopped by SIGINT"
         case .terminated: "stopped by SIGTERM"
         }

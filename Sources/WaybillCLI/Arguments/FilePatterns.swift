@@ -69,8 +69,8 @@ struct EachPattern: Sendable, Hashable {
     static func refuse(in arguments: [FormArgument]) throws(CommandFailure) {
         for argument in arguments where argument.patterns.contains(where: \.isOpen) {
             throw .usage(
-                "-F \(Redaction.quoted(argument.name)): {}, {name} and {folder} stand for a file of --each, and none "
-                    + "is given. A file whose own name has them is sent with -F 'NAME=@{}' --each FILE.")
+                "-F \(Redaction.quoted(argument.name)): {}, {name} and {folder} require --each. "
+                    + "Send a file whose own name contains them with -F 'NAME=@{}' --each FILE.")
         }
     }
 }

@@ -24,52 +24,56 @@ extension OptionTable {
 struct NetworkOptions: ParsableArguments, OptionTable {
     @Option(
         name: .customLong("cacert"),
-        help: ArgumentHelp("Trust the authorities in this PEM file only.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("Trust only the certificate authorities in this PEM file.", valueName: "file"),
+        completion: .file())
     var certificateAuthorities: String?
 
     @Option(
         name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
-        help: ArgumentHelp("A proxy. Those of the environment are not used.", valueName: "url"))
+        help: ArgumentHelp("Use this proxy. Proxies from the environment are not used.", valueName: "url"))
     var proxy: String?
 
     @Option(
         name: .customLong("resolve"),
-        help: ArgumentHelp("Use this address in place of a name look-up.", valueName: "host:port:address"))
+        help: ArgumentHelp("Use this address instead of resolving the name.", valueName: "host:port:address"))
     var resolve: [String] = []
 
     @Option(
         name: [.customShort("U", allowingJoined: true), .customLong("proxy-user")], parsing: .unconditional,
         help: ArgumentHelp(
-            "Credentials for the proxy, or env:NAME to read them from there.", valueName: "user:password"))
+            "Credentials for the proxy, or env:NAME to read them from the environment.", valueName: "user:password"))
     var proxyUser: String?
 
     @Option(
         name: .customLong("noproxy"),
-        help: ArgumentHelp("Hosts that are spoken to without the proxy.", valueName: "host,host"))
+        help: ArgumentHelp("Hosts to connect to without the proxy.", valueName: "host,host"))
     var proxyExceptions: String?
 
     @Option(
         name: [.customShort("E", allowingJoined: true), .customLong("cert")],
-        help: ArgumentHelp("Show this certificate to the server.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("Present this client certificate to the server.", valueName: "file"), completion: .file())
     var certificate: String?
 
     @Option(
-        name: .customLong("cert-type"), help: ArgumentHelp("PEM, or P12 for a store with its key.", valueName: "type"))
+        name: .customLong("cert-type"),
+        help: ArgumentHelp("PEM, or P12 for a PKCS #12 file that contains the key.", valueName: "type"))
     var certificateType = "PEM"
 
     @Option(
         name: .customLong("key"),
-        help: ArgumentHelp("The key of --cert, if it is in a file of its own.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("The private key of --cert, if it is in a separate file.", valueName: "file"),
+        completion: .file())
     var key: String?
 
     @Option(
         name: .customLong("pass"), parsing: .unconditional,
-        help: ArgumentHelp("What the key is encrypted with, or env:NAME.", valueName: "passphrase"))
+        help: ArgumentHelp(
+            "The passphrase of the key, or env:NAME to read it from the environment.", valueName: "passphrase"))
     var passphrase: String?
 
     @Option(
         name: .customLong("pinnedpubkey"),
-        help: ArgumentHelp("Hashes of public keys, one of which must be the server's.", valueName: "sha256//…;…"))
+        help: ArgumentHelp("Accepted hashes of the server's public key.", valueName: "sha256//…;…"))
     var pins: String?
 
     @Flag(name: [.customShort("4"), .customLong("ipv4")], help: "Use IPv4 only.")
@@ -80,23 +84,23 @@ struct NetworkOptions: ParsableArguments, OptionTable {
 
     @Option(
         name: .customLong("unix-socket"),
-        help: ArgumentHelp("Connect to this Unix socket in place of the URL's host.", valueName: "path"),
+        help: ArgumentHelp("Connect to this Unix socket instead of the URL's host.", valueName: "path"),
         completion: .file())
     var unixSocket: String?
 
-    @Flag(name: .customLong("http2"), help: "Speak HTTP/2 where the server offers it over TLS.")
+    @Flag(name: .customLong("http2"), help: "Use HTTP/2 if the server offers it over TLS.")
     var isHTTP2 = false
 
     @Option(
         name: .customLong("redirect"),
         help: ArgumentHelp(
-            "After 301 and 302: resend the body there, or get the response from there; an error unless set. stop follows "
+            "After 301 and 302: resend the body, or get the response from the new URL. Default: an error. stop follows "
                 + "no redirect, not even 303, 307 and 308.", valueName: "resend|get|stop"))
     var redirect: String?
 
     @Flag(
         name: .customLong("location-trusted"),
-        help: "If a redirect leads to another origin, send credentials, all headers and the client certificate there.")
+        help: "Send credentials, all headers and the client certificate to other origins after a redirect.")
     var isLocationTrusted = false
 
     static let table: Table = [
@@ -116,7 +120,7 @@ struct NetworkOptions: ParsableArguments, OptionTable {
         case "resend": return .resend
         case "get": return .asGET
         case "stop": return .returned
-        case let other?: throw .usage("--redirect: \(Redaction.quoted(other)) is not resend, get or stop.")
+        case let other?: throw .usage("--redirect must be resend, get or stop; got \(Redaction.quoted(other)).")
         }
     }
 
@@ -143,10 +147,10 @@ struct NetworkOptions: ParsableArguments, OptionTable {
     }
 
     private func apply(to options: inout TransferOptions) throws(CommandFailure) -> [String] {
-        guard !(isIPv4 && isIPv6) else { throw .usage("-4 and -6 exclude each other.") }
+        guard !(isIPv4 && isIPv6) else { throw .usage("-4 and -6 can't be combined. Leave one out.") }
         var secrets: [String] = []
         if let text = try proxyUser.map({ (text) throws(CommandFailure) in try Self.value(text, for: "-U") }) {
-            guard let colon = text.firstIndex(of: ":") else { throw .usage("-U takes user:password, or env:NAME.") }
+            guard let colon = text.firstIndex(of: ":") else { throw .usage("-U must be user:password or env:NAME.") }
             let password = String(text[text.index(after: colon)...])
             options.proxyCredential = ProxyCredential(user: String(text[..<colon]), password: .secret(password))
             secrets += [text, password]
@@ -168,7 +172,7 @@ struct NetworkOptions: ParsableArguments, OptionTable {
         if let certificate {
             guard let format = ["PEM": ClientCertificate.Format.pem, "P12": .pkcs12][certificateType.uppercased()]
             else {
-                throw .usage("--cert-type is PEM or P12.")
+                throw .usage("--cert-type must be PEM or P12.")
             }
             _ = try InputFile.read(certificate, for: "--cert")
             if let key { _ = try InputFile.read(key, for: "--key") }
@@ -176,7 +180,7 @@ struct NetworkOptions: ParsableArguments, OptionTable {
                 .file(certificate), key: key.map { .file($0) }, format: format,
                 passphrase: passphrase.map { .secret($0) })
         } else if key != nil || passphrase != nil {
-            throw .usage("--key and --pass need --cert.")
+            throw .usage("--key and --pass require --cert. Add --cert, or leave them out.")
         }
         return passphrase.map { [$0] } ?? []
     }
@@ -184,7 +188,7 @@ struct NetworkOptions: ParsableArguments, OptionTable {
     private static func checkResolve(_ entry: String) throws(CommandFailure) {
         let pieces = entry.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard pieces.count == 3, !pieces[0].isEmpty, let port = UInt16(pieces[1]), port > 0, !pieces[2].isEmpty else {
-            throw .usage("--resolve takes host:port:address, as in backend.example:443:127.0.0.1.")
+            throw .usage("--resolve must be host:port:address, as in backend.example:443:127.0.0.1.")
         }
     }
 
@@ -193,7 +197,7 @@ struct NetworkOptions: ParsableArguments, OptionTable {
         guard text.hasPrefix("env:") else { return text }
         let name = String(text.dropFirst(4))
         guard let value = Environment.value(of: name) else {
-            throw .usage("\(option): the environment has no \(name).")
+            throw .usage("\(option): the environment variable \(name) is not set. Set it first.")
         }
         return value
     }
@@ -206,7 +210,8 @@ struct LimitOptions: ParsableArguments {
     @Option(
         name: .customLong("retry"),
         help: ArgumentHelp(
-            "How often to try again what the server can't have acted on, and 408, 429, 5xx. 0 unless set; 3 with put.",
+            "The maximum number of retries, if the server can't have acted or after 408, 429, 5xx. "
+                + "Default: 0; 3 with put.",
             valueName: "number"))
     var retries: Int?
 
@@ -225,35 +230,35 @@ struct TimeOptions: ParsableArguments, OptionTable {
     @Option(
         name: .customLong("limit-rate"),
         help: ArgumentHelp(
-            "The most bytes of the body a second, as in 200K; of all bodies together where there are many.",
+            "The maximum rate in bytes per second, as in 200K, shared by all uploads.",
             valueName: "size"))
     var rate: String?
 
     @Option(
         name: .customLong("connect-timeout"),
-        help: ArgumentHelp("The longest wait for a connection. 15 unless set.", valueName: "seconds"))
+        help: ArgumentHelp("The maximum time to connect. Default: 15.", valueName: "seconds"))
     var connect: String?
 
     @Option(
         name: .customLong("stall-timeout"),
-        help: ArgumentHelp("The longest time in which the server takes no byte. 15 unless set.", valueName: "seconds"))
+        help: ArgumentHelp("The maximum time without progress while sending. Default: 15.", valueName: "seconds"))
     var stall: String?
 
     @Option(
         name: .customLong("response-timeout"),
         help: ArgumentHelp(
-            "The longest wait for the answer once everything is sent. 60 unless set, or -m if that is more.",
+            "The maximum wait for the response after everything is sent. Default: 60, or -m if it is longer.",
             valueName: "seconds"))
     var response: String?
 
     @Option(
         name: .customLong("max-filesize"),
-        help: ArgumentHelp("The largest response that is read. 10MiB unless set.", valueName: "size"))
+        help: ArgumentHelp("The maximum size of the response. Default: 10MiB.", valueName: "size"))
     var responseBody: String?
 
     @Option(
         name: [.customShort("m", allowingJoined: true), .customLong("max-time")],
-        help: ArgumentHelp("The longest time for an attempt. No limit unless set.", valueName: "seconds"))
+        help: ArgumentHelp("The maximum time of an attempt. Default: no limit.", valueName: "seconds"))
     var total: String?
 
     static let table: Table = [

@@ -81,10 +81,10 @@ struct ImageSettings: Sendable {
             if let name = setting.name {
                 guard files.contains(where: { $0.name == name }) else {
                     throw .usage(
-                        "\(option): no -F sends a file as \(Redaction.quoted(name)). Name a part that does.")
+                        "\(option): no -F sends a file named \(Redaction.quoted(name)). Name a part that does.")
                 }
             } else if isComplete, !files.contains(where: \.isJPEG) {
-                throw .usage("\(option): no -F sends a JPEG. Name the part: \(option) NAME=…")
+                throw .usage("\(option): no -F sends a JPEG. Name the part: \(option) NAME=VALUE.")
             }
         }
     }

@@ -7,16 +7,16 @@ import WaybillCurl
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Prints what uploads rest on, and posts a small form to itself.",
+        abstract: "Checks the installation, and posts a small form to itself.",
         discussion: """
-            Nothing leaves the machine. Put the output into a bug report: passwords in proxies are left out.
+            Uses only the loopback interface. Include the output in a bug report: proxy passwords are redacted.
 
             EXAMPLES:
               waybill doctor
               waybill doctor --json
 
             EXIT STATUS:
-                0  all is well
+                0  all checks passed
                 1  a check failed; its line says what to do
             """)
 
@@ -87,13 +87,14 @@ enum Checks {
         let isOld = !CurlLibrary.isSupported
         return [
             Check(note: "waybill", WaybillCommand.version),
-            Check("libcurl", !isOld, isOld ? "\(curl.version) is too old; 7.87 or later is needed" : curl.version),
-            Check("TLS", curl.tls != nil, curl.tls ?? "libcurl was built without; install libcurl4-openssl-dev"),
+            Check("libcurl", !isOld, isOld ? "\(curl.version) is too old. Install 7.87 or later." : curl.version),
+            Check("TLS", curl.tls != nil, curl.tls ?? "libcurl was built without TLS. Install libcurl4-openssl-dev."),
             Check(
-                "name look-ups", curl.hasAsynchronousNameLookup,
+                "name resolution", curl.hasAsynchronousNameLookup,
                 curl.hasAsynchronousNameLookup
-                    ? "beside the engine" : "libcurl looks up names in line: a slow name server delays every upload"),
-            Check(note: "HTTP/2", curl.hasHTTP2 ? "there" : "not built in; HTTP/1.1 does all"),
+                    ? "asynchronous"
+                    : "synchronous: a slow name server delays every upload. Install a libcurl with AsynchDNS."),
+            Check(note: "HTTP/2", curl.hasHTTP2 ? "supported" : "not supported; uploads use HTTP/1.1"),
             Check(note: "libjpeg-turbo", JPEGLibrary.version),
         ]
     }
@@ -110,14 +111,15 @@ enum Checks {
         }
         let count = limit.rlim_cur
         return Check(
-            "open files", count >= 64, count >= 64 ? "\(count)" : "\(count) is too few: ulimit -n 1024")
+            "open files", count >= 64, count >= 64 ? "\(count)" : "\(count) is too low. Run ulimit -n 1024.")
     }
 
     static func checkTemporaryDirectory(_ path: String) -> Check {
-        let name = "temporary folder"
+        let name = "temporary directory"
         var status = statvfs()
         guard unsafe statvfs(path, &status) == 0 else {
-            return Check(name, false, "\(path) can't be used: \(SystemText.of(errno)). Set TMPDIR")
+            return Check(
+                name, false, "\(path) can't be used: \(SystemText.of(errno)). Set TMPDIR to another directory.")
         }
         let free = ByteCount(
             bytes: Int64(
@@ -125,29 +127,33 @@ enum Checks {
                     by: UInt64(status.f_frsize)
                 ).partialValue))
         guard unsafe access(path, W_OK | X_OK) == 0 else {
-            return Check(name, false, "\(path) is not writable: \(SystemText.of(errno)). Set TMPDIR")
+            return Check(
+                name, false, "\(path) is not writable: \(SystemText.of(errno)). Set TMPDIR to another directory.")
         }
         let isEnough = free >= .mebibytes(16)
-        return Check(name, isEnough, "\(path), \(free) free" + (isEnough ? "" : ": too little"))
+        return Check(
+            name, isEnough, "\(path), \(free) free" + (isEnough ? "" : ", which is not enough. Free disk space."))
     }
 
     private static func certificates() -> Check {
         guard let path = CurlLibrary.loaded.certificateAuthorities else {
             return Check(
-                note: "certificates", "libcurl names no file of its own; give one with --cacert if https fails")
+                note: "certificates", "libcurl has no default file. Use --cacert if HTTPS fails.")
         }
         return certificates(in: path)
     }
 
     static func certificates(in path: String) -> Check {
         do throws(CommandFailure) {
-            let text = String(decoding: try InputFile.read(path, for: "certificates"), as: UTF8.self)
+            let text = String(decoding: try InputFile.read(path, for: "CA file"), as: UTF8.self)
             let count = text.split(separator: "-----BEGIN CERTIFICATE-----", omittingEmptySubsequences: false).count - 1
             return Check(
                 "certificates", count > 0,
-                count > 0 ? "\(count) authorities in \(path)" : "\(path) holds none: apt-get install ca-certificates")
+                count > 0
+                    ? "\(count) authorities in \(path)"
+                    : "\(path) contains no certificates. Run apt-get install ca-certificates.")
         } catch {
-            return Check("certificates", false, "\(error.message) apt-get install ca-certificates")
+            return Check("certificates", false, "\(error.message) Run apt-get install ca-certificates.")
         }
     }
 
@@ -155,7 +161,7 @@ enum Checks {
         let names = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"]
         let found = names.flatMap { [$0, $0.uppercased()] }.compactMap { name -> Check? in
             guard let value = environment(name), !value.isEmpty else { return nil }
-            return Check(note: name, "\(shown(value)), not used unless named with -x")
+            return Check(note: name, "\(shown(value)), not used. Pass proxies with -x.")
         }
         return found.isEmpty ? [Check(note: "proxies", "none in the environment")] : found
     }

@@ -17,7 +17,7 @@ enum SelfTest {
                 MultipartForm(sent.map(\.part)), to: "http://127.0.0.1:\(listener.port)/self-test", options: options)
             let form = try await received
             guard form.parts == sent.map(\.expected) else {
-                return Check(name, false, "the form arrived, but not as it was sent")
+                return Check(name, false, "the received form differs from the sent form")
             }
             let bytes = form.parts.reduce(0) { $0 + $1.bytes.count }
             return Check(
@@ -143,7 +143,7 @@ final class SelfTestListener: Sendable {
     }
 
     private static func receive(_ connection: Int32) throws -> ArraySlice<UInt8> {
-        guard isReadable(connection) else { throw Failure(description: "the request stopped for 5 seconds") }
+        guard isReadable(connection) else { throw Failure(description: "no data for 5 seconds within the request") }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(connection, $0.baseAddress, $0.count) }
         guard count > 0 else { throw Failure(description: "the connection ended within the request") }

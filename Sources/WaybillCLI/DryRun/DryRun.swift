@@ -62,7 +62,7 @@ struct DryRun {
                     "total": total,
                 ])
         } else if exit != .done {
-            console.failure("\(files - failed) of \(files) could go out")
+            console.failure("\(files - failed) of \(files) could be sent")
         } else if !isSilent {
             console.line("would \(verb) \(Figures.count(files, noun)), \(ByteCount(bytes: total))")
         }

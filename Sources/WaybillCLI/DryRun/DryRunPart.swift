@@ -18,8 +18,8 @@ struct DryRunPart: Sendable, JSONConvertible {
     var line: String {
         let facts = [
             fileName, contentType, size.map { ByteCount(bytes: $0).description },
-            isUnread ? "length not known before it is read" : nil, Self.text(of: image),
-            credential.map { "the credential \($0)" },
+            isUnread ? "length unknown until it is read" : nil, Self.text(of: image),
+            credential.map { "credential \($0)" },
         ]
         return "part \(name): \(facts.compactMap(\.self).joined(separator: ", "))"
     }

@@ -34,9 +34,9 @@ struct DryRunRequest: Sendable {
     var limitLine: String {
         var facts = [
             "connect \(Figures.seconds(limits.connect))", "stall \(Figures.seconds(limits.stall))",
-            "answer \(Figures.seconds(limits.response))",
+            "response \(Figures.seconds(limits.response))",
         ]
-        if let total = limits.total { facts.append("all \(Figures.seconds(total))") }
+        if let total = limits.total { facts.append("total \(Figures.seconds(total))") }
         if let rate { facts.append("\(rate)/s") }
         return "\(attempts == 1 ? "1 attempt" : "\(attempts) attempts at most"); \(facts.joined(separator: ", "))"
     }

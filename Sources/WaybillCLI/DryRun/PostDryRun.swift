@@ -71,7 +71,7 @@ struct DryRunForm {
 
     /// The framing, and one line for each part.
     var lines: [String] {
-        let framing = hasPipes ? "Content-Length: not known before all is read" : "Transfer-Encoding: chunked"
+        let framing = hasPipes ? "Content-Length: unknown until everything is read" : "Transfer-Encoding: chunked"
         return [length.map { "Content-Length: \($0)" } ?? framing] + parts.map(\.line)
     }
 

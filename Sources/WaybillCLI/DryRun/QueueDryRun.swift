@@ -12,7 +12,7 @@ struct QueueDryRun<Upload: DurableUpload> {
 
     func run(_ console: Console, _ json: JSONOutput?, isSilent: Bool) async throws(CommandFailure) -> Exit {
         var dryRun = DryRun(console: console, json: json, isSilent: isSilent)
-        try dryRun.write("start", ["outbox": outbox], ["into the outbox \(outbox)"])
+        try dryRun.write("start", ["outbox": outbox], ["outbox: \(outbox)"])
         let output = dryRun
         try await dryRun.forEach(entries, name: \.file) { index, entry throws(CommandFailure) in
             try write(try await entry.make().get(), index, to: output)
@@ -29,7 +29,7 @@ struct QueueDryRun<Upload: DurableUpload> {
         let counts = parts.isEmpty ? upload.files.compactMap(\.count) : parts.compactMap(\.size)
         let size = counts.reduce(0, +)
         let isRead = entry.unread.isEmpty
-        let shownSize = isRead ? ByteCount(bytes: size).description : "length not known before it is read"
+        let shownSize = isRead ? ByteCount(bytes: size).description : "length unknown until it is read"
         let head: JSONObject = [
             "index": index, "file": entry.file, "to": place, "size": isRead ? size : nil, "parts": parts,
         ]
@@ -43,7 +43,7 @@ struct QueueDryRun<Upload: DurableUpload> {
     private static func facts(_ options: EnqueueOptions) -> [String] {
         [
             "priority \(options.priority.level)", options.maxAttempts.map { "\($0) attempts at most" },
-            options.deadline.map { "begun within \(Int64($0 / .seconds(1))) s" }, options.batch.map { "batch \($0)" },
+            options.deadline.map { "deadline in \(Int64($0 / .seconds(1))) s" }, options.batch.map { "batch \($0)" },
             options.deduplicationKey.map { "key \($0)" },
         ].compactMap(\.self)
     }

@@ -5,7 +5,7 @@ import Waybill
 /// `waybill form`: builds and parses forms without sending them.
 struct FormCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "form", abstract: "Makes the bytes of a form without sending them, and reads them.",
+        commandName: "form", abstract: "Builds and parses forms without sending them.",
         subcommands: [FormBuildCommand.self, FormParseCommand.self])
 }
 
@@ -15,8 +15,9 @@ struct FormBuildCommand: AsyncParsableCommand, TakesManyArguments {
         commandName: "build",
         abstract: "Writes the body that `waybill post` would send.",
         discussion: """
-            The body goes to standard output or to a file, which appears whole or not at all. Its header fields, \
-            Content-Type and Content-Length, go to standard error. -F and --form-string are those of waybill post.
+            The body is written to standard output, or to a file that appears only when complete. Its header fields, \
+            Content-Type and Content-Length, are written to standard error. -F and --form-string work as in waybill \
+            post.
 
             EXAMPLES:
               waybill form build -F 'TOKEN=env:TOKEN' -F 'front=@card.jpg' -o form.bin
@@ -32,16 +33,17 @@ struct FormBuildCommand: AsyncParsableCommand, TakesManyArguments {
     @Option(
         name: .customLong("boundary"),
         help: ArgumentHelp(
-            "The boundary, 1 to 70 letters, digits and '+-._; random unless set. One that begins with a dash: --boundary=--x",
+            "The boundary: 1 to 70 letters, digits and '+-._. Default: random. "
+                + "If it begins with a dash, write --boundary=--x.",
             valueName: "boundary"))
     var boundary: String?
 
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
-        help: ArgumentHelp("The file to make; - is standard output.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("The output file; - is standard output.", valueName: "file"), completion: .file())
     var output = "-"
 
-    @Flag(name: .customLong("force"), help: "Replace the output if it is there.")
+    @Flag(name: .customLong("force"), help: "Replace an existing output file.")
     var force = false
 
     @Flag(
@@ -62,7 +64,7 @@ struct FormBuildCommand: AsyncParsableCommand, TakesManyArguments {
         Console.standard.hide(assembly.secrets)
         guard isPreview || output != "-" || isatty(STDOUT_FILENO) == 0 else {
             throw CommandFailure.usage(
-                "A form is nothing for a terminal. Name a file with -o, send it on through a pipe, or look at it with "
+                "The form is not printed to a terminal. Name a file with -o, use a pipe, or print a preview with "
                     + "--preview.")
         }
         let builder = FormBuild(form: MultipartForm(assembly.parts), boundary: boundary)
@@ -79,11 +81,11 @@ struct FormBuildCommand: AsyncParsableCommand, TakesManyArguments {
 struct FormParseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "parse",
-        abstract: "Reads a body of multipart/form-data and prints its parts.",
+        abstract: "Parses a multipart/form-data body and prints its parts.",
         discussion: """
-            Prints one JSON object a part, and one for the form when it was complete. Without --extract, contents of files \
-            are read over; with it, each is put into a file of the folder under its suggested name, made safe, or with a \
-            number where that name is taken. A file appears when it is complete; nothing is replaced.
+            Prints one JSON object per part, and one for the form when it is complete. Without --extract, file \
+            contents are discarded. With it, each file is stored in the directory under its sanitized name, with a \
+            number added if that name exists. A file appears only when complete; nothing is replaced.
 
             EXAMPLES:
               waybill form parse --content-type 'multipart/form-data; boundary=golden' form.bin
@@ -103,21 +105,21 @@ struct FormParseCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("extract"),
-        help: ArgumentHelp("The folder for files; it is made if it is not there.", valueName: "folder"),
+        help: ArgumentHelp("The directory for files, created if missing.", valueName: "directory"),
         completion: .directory)
     var folder: String?
 
-    @Option(name: .customLong("max-parts"), help: ArgumentHelp("Parts in the form.", valueName: "number"))
+    @Option(name: .customLong("max-parts"), help: ArgumentHelp("The maximum number of parts.", valueName: "number"))
     var parts = MultipartLimits().parts
 
     @Option(
         name: .customLong("max-field"),
-        help: ArgumentHelp("Bytes in a field that is not a file; 1MiB unless set.", valueName: "size"))
+        help: ArgumentHelp("The maximum size of a field that is not a file. Default: 1MiB.", valueName: "size"))
     var field: String?
 
     @Option(
         name: .customLong("max-total"),
-        help: ArgumentHelp("Bytes in the body; any number unless set.", valueName: "size"))
+        help: ArgumentHelp("The maximum size of the body. Default: no limit.", valueName: "size"))
     var total: String?
 
     func run() async throws {

@@ -6,7 +6,7 @@ struct ManualCommand: AsyncParsableCommand {
         commandName: "manual",
         abstract: "Prints the manual page.",
         discussion: """
-            The page is in roff, as man(1) reads it.
+            The page is in roff format for man(1).
 
             EXAMPLES:
               waybill manual | man -l -
@@ -93,7 +93,7 @@ struct ManualPage {
         var text = [argument.abstract, argument.discussion].compactMap(\.self).joined(separator: " ")
         if let values = argument.allValues, !values.isEmpty { text += " One of \(values.joined(separator: ", "))." }
         if let value = argument.defaultValue, !value.isEmpty, argument.kind == .option {
-            text += " Without it: \(value)."
+            text += " Default: \(value)."
         }
         return text
     }
@@ -111,35 +111,35 @@ struct ManualPage {
     }
 
     private static let settings = """
-        Options may also stand in the file $XDG_CONFIG_HOME/waybill/config (~/.config/waybill/config), or in the one that \
-        WAYBILL_CONFIG names; if that is empty, no file is read. What stands before the first section is for every command \
-        that has the option. A section is for one command:
+        Options can also be set in the file $XDG_CONFIG_HOME/waybill/config (~/.config/waybill/config), or in the file \
+        that WAYBILL_CONFIG names; if it is empty, no file is read. Settings before the first section apply to every \
+        command that has the option. A section applies to one command:
 
-          # for all
+          # for all commands
           cacert = /etc/ssl/bank.pem
           [post]
           retry = 3
           [outbox run]
           parallel = 4
 
-        A flag is set by "name = true". An option of the environment is WAYBILL_ and its long name in capitals, with _ for -: \
-        WAYBILL_CONNECT_TIMEOUT=5. The command line goes before the environment, and that before the file. Options that may \
-        be given several times add up.
+        Set a flag with "name = true". The environment variable of an option is WAYBILL_ and its long name in \
+        capitals, with _ for -: WAYBILL_CONNECT_TIMEOUT=5. The command line overrides the environment, which overrides \
+        the file. Values of options that may be repeated are combined.
 
-        Settings are defaults: one that a call has no place for, because it needs another option or can't stand beside one \
-        that was given, is left out of that call; and what a single call is about, such as --each, --queue, --output or the \
-        items of outbox, is no setting.
+        Settings are defaults: a setting that a call can't use, because it requires another option or conflicts with \
+        one that was given, is ignored for that call. Options that belong to a single call, such as --each, --queue, \
+        --output or the items of outbox, can't be settings.
         """
 
     private static let environment = """
-          NO_COLOR              no colours
-          TERM=dumb, CI         one line now and then instead of a bar
-          TMPDIR                where standard input and pipes are kept until they are sent; /tmp unless set
-          WAYBILL_OUTBOX        the folder of the outbox
+          NO_COLOR              no colors
+          TERM=dumb, CI         periodic lines instead of a progress bar
+          TMPDIR                directory for copies of standard input and pipes; default /tmp
+          WAYBILL_OUTBOX        the directory of the outbox
           OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN, OSS_ENDPOINT, OSS_REGION
           QINIU_ACCESS_KEY, QINIU_SECRET_KEY, QINIU_UPLOAD_TOKEN, QINIU_UP_HOST
 
-        A variable that begins with WAYBILL_ and that no command reads is named in a warning, unless -q is given. Proxies of \
-        the environment are not used unless -x names one.
+        A warning lists variables that begin with WAYBILL_ but have no effect, unless -q is given. Proxies from the \
+        environment are not used; pass a proxy with -x.
         """
 }

@@ -8,10 +8,10 @@ struct OutboxAckCommand: AsyncParsableCommand {
         commandName: "ack",
         abstract: "Prints the items that ended since the last call, and acknowledges them.",
         discussion: """
-            Each item is printed at least once: it is acknowledged only after it was written out whole. So a script that was \
-            killed halfway gets the same items again. With --keep they are printed and not acknowledged.
+            Each item is printed at least once: it is acknowledged only after it was written completely. A script that \
+            was killed meanwhile receives the same items again. With --keep, items are printed but not acknowledged.
 
-            Ends are kept for thirty days, acknowledged or not.
+            Ended items are kept for thirty days, acknowledged or not.
 
             EXAMPLES:
               waybill outbox ack
@@ -20,19 +20,20 @@ struct OutboxAckCommand: AsyncParsableCommand {
 
             EXIT STATUS:
             \(Exit.table)
-            Where several apply, the worst counts: 7, 6, 1, 5, 4, 3.
+            If several apply, the first of 7, 6, 1, 5, 4, 3 is used.
             """)
 
     @Option(
         name: .customLong("through"),
-        help: ArgumentHelp("No further than this end, by its sequence number.", valueName: "number"))
+        help: ArgumentHelp("Stop after this sequence number.", valueName: "number"))
     var through: Int64?
 
     @Flag(name: .customLong("keep"), help: "Print items without acknowledging them.")
     var keeps = false
 
     @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
-    @Flag(name: .customLong("json"), help: "One JSON object a line with the answer, the summary last.") var json = false
+    @Flag(name: .customLong("json"), help: "Print one JSON object per line with the response; the summary is last.")
+    var json = false
 
     @Flag(
         name: [.customShort("q"), .customShort("s"), .customLong("silent")],

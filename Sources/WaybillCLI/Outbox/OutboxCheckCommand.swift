@@ -6,23 +6,23 @@ import WaybillOutbox
 struct OutboxCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Looks whether all is well with an outbox: its queue, its lanes, its disk.",
+        abstract: "Checks an outbox: its queue, lanes and disk.",
         discussion: """
-            The queue file is looked through for damage if no other process has it.
+            Checks the integrity of the queue file if no other process uses the outbox.
 
             EXAMPLES:
               waybill outbox check
               waybill outbox check --json
 
             EXIT STATUS:
-                0  all is well
-                2  the command was called wrongly, or there is no outbox
+                0  all checks passed
+                2  invalid usage, or there is no outbox
                 7  a check failed; its line says what to do
-               75  another process has the outbox and does not answer
+               75  another process uses the outbox and does not respond
             """)
 
     @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
-    @Flag(name: .customLong("json"), help: "One JSON object a line.") var json = false
+    @Flag(name: .customLong("json"), help: "Print one JSON object per line.") var json = false
 
     func run() async throws {
         try await finishing(json) { () async throws(CommandFailure) in
@@ -34,16 +34,16 @@ struct OutboxCheckCommand: AsyncParsableCommand {
     }
 
     private static func checks(_ outbox: Outbox) async throws(CommandFailure) -> [Check] {
-        var checks = [Check(note: "folder", outbox.path)]
+        var checks = [Check(note: "directory", outbox.path)]
         if outbox.isOwner {
             let found = try await asking { () async throws(OutboxError) in try await outbox.checkIntegrity() }
             checks.append(
                 Check(
                     "queue", found == "ok",
                     found == "ok"
-                        ? "no damage" : "damaged: \(found). Keep a copy of the folder, and queue anew what is missing"))
+                        ? "intact" : "damaged: \(found). Back up the directory, and queue missing uploads again."))
         } else {
-            checks.append(Check(note: "queue", "another process has it, so it was not looked through"))
+            checks.append(Check(note: "queue", "not checked: another process uses it"))
         }
         checks.append(Checks.checkTemporaryDirectory(outbox.path))
         checks[checks.count - 1].name = "disk"
@@ -56,9 +56,9 @@ struct OutboxCheckCommand: AsyncParsableCommand {
             checks.append(
                 Check(
                     "lane", false,
-                    "\(lane) is blocked: \(reason). See to it, then: waybill outbox resume --lane '\(lane)'"))
+                    "\(lane) is blocked: \(reason). Fix the cause, then run waybill outbox resume --lane '\(lane)'."))
         }
-        if lanes.isEmpty { checks.append(Check("lanes", true, "none is blocked")) }
+        if lanes.isEmpty { checks.append(Check("lanes", true, "none blocked")) }
         return checks
     }
 }

@@ -4,11 +4,11 @@ import ArgumentParser
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
-        abstract: "Delivers what was queued, and shows and steers it.",
+        abstract: "Delivers, lists and controls queued uploads.",
         discussion: """
-            An upload that was queued is on the disk, and neither kill -9 nor a power cut takes it away. One process \
-            delivers from an outbox, "waybill outbox run"; the other commands reach it through a socket in the folder, or \
-            read the queue themselves when nobody runs.
+            Queued uploads are stored on disk, and survive kill -9 and power loss. One process delivers from an \
+            outbox, "waybill outbox run". The other commands connect to it through a socket in the directory, or read \
+            the queue directly if no process delivers.
 
             EXAMPLES:
               waybill post https://backend.example/upload -F 'front=@card.jpg' --queue
@@ -19,7 +19,7 @@ struct OutboxCommand: AsyncParsableCommand {
 
             EXIT STATUS:
             \(Exit.table)
-            Where several apply, the worst counts: 7, 6, 1, 5, 4, 3, then 75.
+            If several apply, the first of 7, 6, 1, 5, 4, 3, 75 is used.
             """,
         subcommands: [
             OutboxRunCommand.self, OutboxListCommand.self, OutboxShowCommand.self, OutboxWatchCommand.self,

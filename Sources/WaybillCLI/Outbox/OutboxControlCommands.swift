@@ -20,10 +20,10 @@ struct OutboxControlOptions: ParsableArguments {
 
     static let status = """
         EXIT STATUS:
-            0  done, also if nothing had to be
-            2  the command was called wrongly, or there is no such item
+            0  done, even if nothing had to be changed
+            2  invalid usage, or there is no such item
             7  the outbox can't be used
-           75  another process has the outbox and does not answer
+           75  another process uses the outbox and does not respond
         """
 }
 
@@ -64,7 +64,7 @@ extension OutboxControlCommand {
 /// `waybill outbox pause`.
 struct OutboxPauseCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Pauses items; what is being sent is stopped.",
+        commandName: "pause", abstract: "Pauses items, and stops running uploads of them.",
         discussion: """
             EXAMPLES:
               waybill outbox pause 17
@@ -84,10 +84,10 @@ struct OutboxPauseCommand: OutboxControlCommand {
 /// `waybill outbox resume`.
 struct OutboxResumeCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Lets paused items go on, and lanes that were blocked.",
+        commandName: "resume", abstract: "Resumes paused items and blocked lanes.",
         discussion: """
-            The server is asked once more about a paused item that may have arrived. With --lane or --all, lanes \
-            that were blocked by a credential or a certificate get a new chance, too.
+            The outcome of a paused item that may have arrived is checked with the server again. With --lane or --all, \
+            lanes that were blocked by a credential or a certificate are unblocked, too.
 
             EXAMPLES:
               waybill outbox resume --all
@@ -111,7 +111,7 @@ struct OutboxResumeCommand: OutboxControlCommand {
 /// `waybill outbox cancel`.
 struct OutboxCancelCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "Calls items off, for good.",
+        commandName: "cancel", abstract: "Cancels items permanently.",
         discussion: """
             EXAMPLES:
               waybill outbox cancel 17 18
@@ -131,10 +131,10 @@ struct OutboxCancelCommand: OutboxControlCommand {
 /// `waybill outbox verify`.
 struct OutboxVerifyCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Has servers asked once more about items in doubt.",
+        commandName: "verify", abstract: "Checks items of unknown outcome with the server again.",
         discussion: """
-            "waybill outbox run" asks the server about items that are paused or failed because they may have arrived. \
-            Without a server that can be asked, they end as --on-unknown says.
+            "waybill outbox run" then queries the server about items that are paused or failed because they may have \
+            arrived. If the server can't be queried, they end according to --on-unknown.
 
             EXAMPLES:
               waybill outbox verify 17
@@ -145,7 +145,7 @@ struct OutboxVerifyCommand: OutboxControlCommand {
     @OptionGroup var options: OutboxControlOptions
 
     func run() async throws {
-        try await control("verify", "to be asked about") { outbox, items async throws(OutboxError) in
+        try await control("verify", "to be verified") { outbox, items async throws(OutboxError) in
             try await outbox.verify(items)
         }
     }
@@ -154,10 +154,10 @@ struct OutboxVerifyCommand: OutboxControlCommand {
 /// `waybill outbox retry`: sends again from the start.
 struct OutboxRetryCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retry", abstract: "Has items sent from the start that failed, wait or are paused.",
+        commandName: "retry", abstract: "Sends failed, waiting or paused items again from the start.",
         discussion: """
-            Items that may have arrived are left alone, for the server might have them twice then. Look there first, or \
-            try "waybill outbox verify"; --doubtful sends them again all the same.
+            Items that may have arrived are skipped, because they could arrive twice. Check the server first, or try \
+            "waybill outbox verify"; --doubtful sends them anyway.
 
             EXAMPLES:
               waybill outbox retry --failed
@@ -168,7 +168,7 @@ struct OutboxRetryCommand: OutboxControlCommand {
 
     @OptionGroup var options: OutboxControlOptions
 
-    @Flag(name: .customLong("doubtful"), help: "Those that may have arrived, too: they may arrive twice.")
+    @Flag(name: .customLong("doubtful"), help: "Include items that may have arrived: they may arrive twice.")
     var takesDoubtful = false
 
     func run() async throws {
@@ -181,7 +181,8 @@ struct OutboxRetryCommand: OutboxControlCommand {
             try options.report(counts.reduce(0) { $0 + $1.changed }, "to be sent again", ["leftOut": leftOut])
             if leftOut > 0 {
                 Console.standard.line(
-                    "left out, for they may have arrived: \(leftOut). waybill outbox verify asks, --doubtful sends them again"
+                    "Skipped items that may have arrived: \(leftOut). "
+                        + "Check them with waybill outbox verify, or use --doubtful."
                 )
             }
             return .done

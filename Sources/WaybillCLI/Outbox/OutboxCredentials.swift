@@ -18,7 +18,7 @@ struct OutboxCredentials: NamedCredentials {
         for text in texts {
             // Not quoted, because it may be the credential itself.
             guard let equals = text.firstIndex(of: "=") else {
-                throw .usage("--credential takes NAME=env:VARIABLE or NAME=@file.")
+                throw .usage("--credential must be NAME=env:VARIABLE or NAME=@file.")
             }
             let name = try CredentialName.checked(String(text[..<equals]), for: "--credential")
             let value = text[text.index(after: equals)...]
@@ -28,7 +28,7 @@ struct OutboxCredentials: NamedCredentials {
                 sources[name] = .file(String(value.dropFirst()))
             } else {
                 throw .usage(
-                    "--credential \(name): every user can read arguments with ps, so the credential itself can't be an argument. "
+                    "--credential \(name): every user can read arguments with ps. "
                         + "Write \(name)=env:VARIABLE or \(name)=@file.")
             }
         }
@@ -78,7 +78,8 @@ enum CredentialName {
         }
         // Not quoted, because it may be the credential itself.
         guard isFine, !name.isEmpty, name.utf8.count <= 64 else {
-            throw .usage("\(option): a credential's name has up to 64 letters, digits, \"-\", \"_\" and \".\".")
+            throw .usage(
+                "\(option): the name of a credential must have 1 to 64 letters, digits, \"-\", \"_\" or \".\".")
         }
         return name
     }

@@ -7,10 +7,10 @@ import WaybillOutbox
 struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "ls",
-        abstract: "Lists items: those that have not ended and those that failed, unless others are chosen.",
+        abstract: "Lists items: unfinished and failed ones by default.",
         discussion: """
-            One line an item, in the order of their numbers, cut to the width of a terminal. They are read page by page, \
-            so that a hundred thousand take no more memory than a few hundred.
+            Prints one line per item, ordered by number and truncated to the width of the terminal. Items are read in \
+            pages, so memory use does not depend on their number.
 
             EXAMPLES:
               waybill outbox ls
@@ -18,15 +18,15 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
               waybill outbox ls --failed --batch today
 
             EXIT STATUS:
-                0  listed, whatever became of the items
-                2  the command was called wrongly, or there is no outbox
+                0  listed, whatever the state of the items
+                2  invalid usage, or there is no outbox
                 7  the outbox can't be read
-               75  another process has the outbox and does not answer
+               75  another process uses the outbox and does not respond
             """)
 
     @OptionGroup(title: "Items") var items: OutboxSelectionOptions
     @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
-    @Flag(name: .customLong("json"), help: "One JSON object a line, the counts last.") var json = false
+    @Flag(name: .customLong("json"), help: "Print one JSON object per line, the counts last.") var json = false
 
     static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.items.ids)] }
 
@@ -63,7 +63,7 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
         let hidden = [(tally[.done], "delivered"), (tally[.cancelled], "cancelled")].filter { $0.0 > 0 }
         guard !hidden.isEmpty else { return }
         Console.standard.line(
-            "not shown: \(hidden.map { "\($0.0) \($0.1)" }.joined(separator: ", ")); --all shows them")
+            "not shown: \(hidden.map { "\($0.0) \($0.1)" }.joined(separator: ", ")). Show them with --all.")
     }
 
     private func listJSON(_ outbox: Outbox, _ chosen: ItemSelection) async throws(CommandFailure) {

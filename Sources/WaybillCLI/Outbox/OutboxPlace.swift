@@ -9,8 +9,8 @@ struct OutboxPlaceOptions: ParsableArguments {
     @Option(
         name: .customLong("outbox"),
         help: ArgumentHelp(
-            "The folder of the outbox; else $WAYBILL_OUTBOX, else $XDG_STATE_HOME/waybill/outbox, else "
-                + "~/.local/state/waybill/outbox.", valueName: "folder"), completion: .directory)
+            "The directory of the outbox. Default: $WAYBILL_OUTBOX, $XDG_STATE_HOME/waybill/outbox, or "
+                + "~/.local/state/waybill/outbox.", valueName: "directory"), completion: .directory)
     var path: String?
 
     /// Returns the outbox directory.
@@ -27,13 +27,14 @@ struct OutboxPlace: Sendable, Hashable {
     /// relative `XDG_STATE_HOME` (XDG Base Directory Specification).
     static func path(_ named: String?, environment: (String) -> String?) throws(CommandFailure) -> String {
         if let named {
-            guard !named.isEmpty else { throw .usage("--outbox: the folder has no name.") }
+            guard !named.isEmpty else { throw .usage("--outbox must name a directory.") }
             return named
         }
         if let path = environment("WAYBILL_OUTBOX"), !path.isEmpty { return path }
         if let folder = environment("XDG_STATE_HOME"), folder.hasPrefix("/") { return "\(folder)/waybill/outbox" }
         guard let home = environment("HOME"), home.hasPrefix("/") else {
-            throw .usage("where is the outbox? Name its folder with --outbox, or set WAYBILL_OUTBOX.")
+            throw .usage(
+                "The location of the outbox is unknown. Pass its directory with --outbox, or set WAYBILL_OUTBOX.")
         }
         return "\(home)/.local/state/waybill/outbox"
     }
@@ -62,7 +63,7 @@ struct OutboxPlace: Sendable, Hashable {
         var status = stat()
         if unsafe stat(path, &status) != 0, errno == ENOENT {
             throw .usage(
-                "there is no outbox at \(Redaction.escaped(path)): nothing was queued there. Another one is named with "
+                "There is no outbox at \(Redaction.escaped(path)). Pass another directory with "
                     + "--outbox.")
         }
         return try await open(configuration)

@@ -130,7 +130,8 @@ final class OutboxReporter: Sendable {
     func reportDrain(_ patience: Duration) {
         guard !isSilent, !isJSON, outbox.isSending else { return }
         console.line(
-            "stopping: what is being sent has \(patience.components.seconds) s to end; a second signal ends it at once")
+            "stopping: running uploads have \(patience.components.seconds) s to finish; "
+                + "a second signal stops immediately")
     }
 
     func endBar() { console.bar("") }

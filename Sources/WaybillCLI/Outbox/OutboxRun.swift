@@ -63,8 +63,8 @@ struct OutboxRun {
         let summary = reporter.summary(end)
         for (lane, reason) in end.blockedLanes.sorted(by: { $0.key < $1.key }) {
             console.failure(
-                "\(lane) is blocked: \(reason). See to its credential or certificate, then: waybill outbox resume --lane "
-                    + "'\(lane)', or run again")
+                "\(lane) is blocked: \(reason). Fix its credential or certificate, then run "
+                    + "waybill outbox resume --lane '\(lane)', or start outbox run again.")
         }
         var exit = summary.exit
         if let json {

@@ -7,28 +7,28 @@ import WaybillStores
 struct OutboxRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Delivers what is in the outbox, until a signal stops it.",
+        abstract: "Delivers the items of the outbox until a signal stops it.",
         discussion: """
-            The outcome of uploads that an earlier run had started is determined first; nothing is sent again on a guess. \
-            The first SIGINT or SIGTERM stops cleanly: no further upload is started, running ones have the time of --drain \
-            to end, and the queue is kept. The second one ends the process immediately. That loses no item, but the next \
-            run has to determine the outcome of the uploads that had no response by then.
+            The outcome of uploads started by an earlier run is determined first; nothing is sent again without \
+            knowing it. The first SIGINT or SIGTERM stops cleanly: no further upload is started, running ones have the \
+            time of --drain to end, and the queue is kept. The second one ends the process immediately. That loses no \
+            item, but the next run has to determine the outcome of the uploads that had no response by then.
 
-            With --until-idle it ends when all items have ended or need a person, for a timer that starts it regularly. \
-            Without, it runs until a signal.
+            With --until-idle it ends when all items have ended or need attention, for use with a timer. Without, it \
+            runs until a signal.
 
             CREDENTIALS are only named in the outbox. The credential NAME is taken from the variable \
-            WAYBILL_CREDENTIAL_NAME, in capitals and with _ for - and ., or as --credential says; it is read anew for \
-            each upload, so a file may be replaced while it runs. One that is missing or refused blocks its lane, \
-            that is the server with that account, until the next run or "waybill outbox resume --lane".
+            WAYBILL_CREDENTIAL_NAME, in capitals and with _ for - and ., or from --credential. It is read again for \
+            each upload, so a file may be replaced while it runs. A missing or rejected credential blocks its lane, \
+            which is the server with that account, until the next run or "waybill outbox resume --lane".
 
-            Objects of a bucket go out as the account of the environment, OSS_ACCESS_KEY_ID and so on as with "waybill \
-            put", unless they were queued with --credential; a credential is then the JSON of an OSS token server, or a \
-            Qiniu upload token or the JSON of a Qiniu access key and secret key.
+            Objects are uploaded with the account from the environment, OSS_ACCESS_KEY_ID and so on as with "waybill \
+            put", unless they were queued with --credential; a credential is then the JSON of an OSS token server, or \
+            a Qiniu upload token or the JSON of a Qiniu access key and secret key.
 
             PROGRESS:
-            A terminal has a bar, by bytes. Elsewhere a line is printed each --progress-interval, 1m unless set, and \
-            one for each retry with its reason and its wait.
+            A terminal shows a progress bar. Otherwise a line is printed every --progress-interval (default: 1m), and \
+            one for each retry with its reason and delay.
 
             EXAMPLES:
               waybill outbox run
@@ -41,30 +41,32 @@ struct OutboxRunCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
 
-    @Flag(name: .customLong("until-idle"), help: "End when nothing is left to be done.")
+    @Flag(name: .customLong("until-idle"), help: "End when no item can be delivered anymore.")
     var untilIdle = false
 
     @Option(
         name: .customLong("credential"),
-        help: ArgumentHelp("Where a credential is read from; may be repeated.", valueName: "name=env:variable|@file"))
+        help: ArgumentHelp("The source of a credential; may be repeated.", valueName: "name=env:variable|@file"))
     var credentials: [String] = []
 
     @Option(
         name: [.customShort("j", allowingJoined: true), .customLong("parallel")],
-        help: ArgumentHelp("How many are delivered at once.", valueName: "number"))
+        help: ArgumentHelp("The maximum number of concurrent uploads.", valueName: "number"))
     var parallel = 8
 
     @Option(
         name: .customLong("per-lane"),
-        help: ArgumentHelp("How many at once to one server as one account.", valueName: "number"))
+        help: ArgumentHelp("The maximum number of concurrent uploads per server and account.", valueName: "number"))
     var perLane = 5
 
     @Option(
         name: .customLong("drain"),
-        help: ArgumentHelp("How long a signal leaves uploads under way; 0 for not at all.", valueName: "time"))
+        help: ArgumentHelp(
+            "How long running uploads may take after a signal; 0 to stop them immediately.", valueName: "time"))
     var drain = "20s"
 
-    @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For a laboratory only.")
+    @Flag(
+        name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For test environments only.")
     var insecure = false
 
     @OptionGroup(title: "Network") var network: NetworkOptions
@@ -121,13 +123,13 @@ struct OutboxRunCommand: AsyncParsableCommand {
 
 /// The options of the output.
 struct OutboxOutputOptions: ParsableArguments {
-    @Flag(name: .customLong("json"), help: "One JSON object a line on standard output, the summary last.")
+    @Flag(name: .customLong("json"), help: "Print one JSON object per line on standard output, the summary last.")
     var json = false
 
     @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print the events of the transfers.")
     var verbose = false
 
-    @Flag(name: [.customShort("q"), .customShort("s"), .customLong("silent")], help: "Print nothing but errors.")
+    @Flag(name: [.customShort("q"), .customShort("s"), .customLong("silent")], help: "Print only errors.")
     var silent = false
 
     @OptionGroup var progress: ProgressOptions

@@ -7,28 +7,30 @@ struct OutboxSelectionOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("Items, by their numbers.", valueName: "id"))
     var ids: [Int64] = []
 
-    @Option(name: .customLong("batch"), help: ArgumentHelp("Those of a batch.", valueName: "name"))
+    @Option(name: .customLong("batch"), help: ArgumentHelp("Select the items of a batch.", valueName: "name"))
     var batch: String?
 
-    @Option(name: .customLong("tag"), help: ArgumentHelp("Those with a tag.", valueName: "name"))
+    @Option(name: .customLong("tag"), help: ArgumentHelp("Select the items with a tag.", valueName: "name"))
     var tag: String?
 
     @Option(
         name: .customLong("lane"),
-        help: ArgumentHelp("Those of a lane, as ls prints it: host:port, or host:port as NAME.", valueName: "lane"))
+        help: ArgumentHelp(
+            "Select the items of a lane, as printed by ls: host:port, or host:port as NAME.", valueName: "lane"))
     var lane: String?
 
     @Option(
         name: .customLong("state"),
         help: ArgumentHelp(
-            "Those in a state: ready, leased, waiting, verify, paused, done, failed, cancelled; may be repeated.",
+            "Select the items in a state: ready, leased, waiting, verify, paused, done, failed, cancelled; "
+                + "may be repeated.",
             valueName: "state"))
     var states: [String] = []
 
-    @Flag(name: .customLong("failed"), help: "Those that failed.")
+    @Flag(name: .customLong("failed"), help: "Select failed items.")
     var isFailed = false
 
-    @Flag(name: .customLong("all"), help: "All of them.")
+    @Flag(name: .customLong("all"), help: "Select all items.")
     var isAll = false
 
     /// Returns the selected items; `nil` if no option is given.
@@ -37,14 +39,16 @@ struct OutboxSelectionOptions: ParsableArguments {
         for name in states {
             guard let state = OutboxState(rawValue: name) else {
                 let names = OutboxState.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .usage("--state: \(Redaction.quoted(name)) is not a state. Write one of \(names).")
+                throw .usage("--state must be one of \(names); got \(Redaction.quoted(name)).")
             }
             chosen.insert(state)
         }
         if isFailed { chosen.insert(.failed) }
         let names = ids.isEmpty ? nil : ids.map { OutboxID(rawValue: $0) }
         let isNarrowed = names != nil || batch != nil || tag != nil || lane != nil || !chosen.isEmpty
-        guard !(isAll && isNarrowed) else { throw .usage("--all is all: leave it out to choose some.") }
+        guard !(isAll && isNarrowed) else {
+            throw .usage("--all can't be combined with other selections. Leave it out to select some items.")
+        }
         guard isAll || isNarrowed else { return nil }
         return ItemSelection(
             ids: names, batch: batch, tag: tag, lane: lane, states: chosen.isEmpty ? nil : chosen)
@@ -54,7 +58,7 @@ struct OutboxSelectionOptions: ParsableArguments {
     func required(by verb: String) throws(CommandFailure) -> ItemSelection {
         guard let selection = try selection() else {
             throw .usage(
-                "\(verb) which items? Give their numbers, or --batch, --tag, --lane, --state or --failed; --all for all."
+                "\(verb) requires a selection. Pass item numbers, --batch, --tag, --lane, --state, --failed or --all."
             )
         }
         return selection
@@ -69,7 +73,7 @@ struct OutboxSelectionOptions: ParsableArguments {
                 throw CommandFailure(
                     code: CommandFailure.Code("notFound"), exit: .usage,
                     message:
-                        "there is no item \(id), or it ended long ago: waybill outbox ls --all lists what there is.")
+                        "There is no item \(id), or it ended long ago. List all items with waybill outbox ls --all.")
             }
         }
     }

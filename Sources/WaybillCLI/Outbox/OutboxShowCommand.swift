@@ -6,27 +6,26 @@ import WaybillOutbox
 struct OutboxShowCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows all that is kept of items, with the server's answer.",
+        abstract: "Shows all stored details of items, including the server's response.",
         discussion: """
-            Secrets are not shown, for none are kept: a credential stands there by its name. The query of a URL is left \
-            out.
+            Secrets are not stored, so only the names of credentials are shown. The query of a URL is omitted.
 
             EXAMPLES:
               waybill outbox show 17
               waybill outbox show 17 18 --json
 
             EXIT STATUS:
-                0  shown, whatever became of the items
-                2  the command was called wrongly, or there is no such item
+                0  shown, whatever the state of the items
+                2  invalid usage, or there is no such item
                 7  the outbox can't be read
-               75  another process has the outbox and does not answer
+               75  another process uses the outbox and does not respond
             """)
 
     @Argument(help: ArgumentHelp("Items, by their numbers.", valueName: "id"))
     var ids: [Int64]
 
     @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
-    @Flag(name: .customLong("json"), help: "One JSON object a line.") var json = false
+    @Flag(name: .customLong("json"), help: "Print one JSON object per line.") var json = false
 
     static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.ids)] }
 
@@ -41,7 +40,7 @@ struct OutboxShowCommand: AsyncParsableCommand, TakesManyArguments {
                     throw CommandFailure(
                         code: CommandFailure.Code("notFound"), exit: .usage,
                         message:
-                            "there is no item \(id), or it ended long ago: waybill outbox ls --all lists what there is."
+                            "There is no item \(id), or it ended long ago. List all items with waybill outbox ls --all."
                     )
                 }
                 if json {
@@ -66,9 +65,9 @@ enum OutboxShow {
             ("item", "\(item.id)"), ("state", item.state.rawValue), ("reason", item.reason),
             (
                 "doubt",
-                item.isDoubtful ? "it may have been delivered" : nil
+                item.isDoubtful ? "may have been delivered" : nil
             ),
-            ("what", details.summary ?? "\(item.kind), which this release doesn't know"), ("lane", item.lane),
+            ("upload", details.summary ?? "\(item.kind) (unknown to this release)"), ("lane", item.lane),
             ("attempts", "\(item.attempts) of \(details.maxAttempts)"),
             ("size", item.size.map { ByteCount(bytes: $0).description }), ("batch", item.batch),
             ("tags", item.tags.isEmpty ? nil : item.tags.joined(separator: ", ")), ("priority", item.priority.level),

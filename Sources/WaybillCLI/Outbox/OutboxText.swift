@@ -17,10 +17,11 @@ enum OutboxText {
         case .cancelled where !item.isDoubtful:
             return "\(item.id): cancelled" + (item.reason.map { ", \($0)" } ?? "")
         case _ where Exit(item) == .unknown:
-            return
-                "\(item.id): it is unknown whether \(item.lane) has it\(attempts)\(message). Look there; then waybill outbox "
-                + "verify, or retry --doubtful \(item.id)"
-        default: return "\(item.id): failed, \(item.reason ?? "for no known reason")\(attempts)\(message)"
+            let finding = "\(item.id): unknown whether \(item.lane) received it\(attempts)\(message)"
+            return CommandFailure.sentence(finding)
+                + " Check the server; then run waybill outbox verify \(item.id), "
+                + "or waybill outbox retry --doubtful \(item.id)."
+        default: return "\(item.id): failed, \(item.reason ?? "unknown reason")\(attempts)\(message)"
         }
     }
 

@@ -6,10 +6,10 @@ import WaybillOutbox
 struct OutboxWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Shows how deliveries come along, until all of them have ended.",
+        abstract: "Shows the progress of deliveries until all items have ended.",
         discussion: """
-            It delivers nothing itself: it reads the progress of "waybill outbox run". It ends when no item is left that has not ended, or with \
-            --batch none of that batch; paused ones are waited for, too. A signal ends only the watching.
+            Delivers nothing: it shows the progress of "waybill outbox run". It ends when all items have ended, or \
+            with --batch those of the batch; it also waits for paused items. A signal ends only the display.
 
             EXAMPLES:
               waybill outbox watch
@@ -37,7 +37,10 @@ struct OutboxWatchCommand: AsyncParsableCommand {
             let name = batch
             let count = try await asking { () async throws(OutboxError) in try await outbox.tally(batch: name).total }
             if let batch, count == 0 {
-                throw .usage("there is no batch \(Redaction.quoted(batch)) in the outbox.")
+                throw .usage(
+                    "There is no batch \(Redaction.quoted(batch)) in the outbox. "
+                        + "List all items with waybill outbox ls --all."
+                )
             }
             let watching = Task { await reporter.follow(untilFinished: true) }
             Interrupt.onFirst { _ in watching.cancel() }

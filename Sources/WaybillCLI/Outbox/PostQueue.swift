@@ -59,12 +59,13 @@ struct PostQueue: Sendable {
         let responses = [(output.output != nil, "-o"), (output.head.isIncluded, "-i"), (output.head.dump != nil, "-D")]
         if let (_, option) = responses.first(where: \.0) {
             throw .usage(
-                "\(option): there is no response yet. waybill outbox show prints it once it is there, ack all of them.")
+                "\(option) can't be combined with --queue. "
+                    + "Print responses with waybill outbox show or waybill outbox ack.")
         }
         if command.each.parallel != nil {
-            throw .usage("--parallel is not stored with an upload. Give it to waybill outbox run as -j.")
+            throw .usage("--parallel is not stored with an upload. Pass it to waybill outbox run as -j.")
         }
-        if command.each.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
+        if command.each.failEarly { throw .usage("--fail-early can't be combined with --queue. Leave it out.") }
     }
 
     /// The destination and request settings of all uploads.

@@ -9,7 +9,7 @@ extension PutCommand {
     func enqueue(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
         try checkQueueable()
         guard let last = paths.last, paths.count >= 2 else {
-            throw .usage("put takes files and a destination: waybill put FILE... oss://bucket/key.")
+            throw .usage("put requires files and a destination. Write waybill put FILE... oss://bucket/key.")
         }
         let destination = try PutDestination(last)
         var scan = try PutPlan.scan(Array(paths.dropLast()), to: destination, files)
@@ -46,7 +46,7 @@ extension PutCommand {
     /// Throws for options that apply only to files that are sent immediately.
     func checkQueueable() throws(CommandFailure) {
         try QueueCheck.delivery(network, limits, isInsecure: request.insecure)
-        if files.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
+        if files.failEarly { throw .usage("--fail-early can't be combined with --queue. Leave it out.") }
     }
 
     /// Returns entries for a presigned URL, which needs no credential. The URL is stored with the upload, protected by
@@ -64,7 +64,7 @@ extension PutCommand {
         } catch {
             throw .usage(CommandFailure.sentence(error.message))
         }
-        if let left, left <= .zero { throw .usage("the presigned URL has run out: ask for another.") }
+        if let left, left <= .zero { throw .usage("The presigned URL has expired. Request a new one.") }
         return try files.map { (file) throws(CommandFailure) in
             var options = try queue.options(for: file.path)
             // The store rejects the URL after its expiration.
@@ -142,15 +142,17 @@ extension PutCommand {
     private func account(_ standard: String) throws(CommandFailure) -> String {
         if queue.idempotency != nil {
             throw .usage(
-                "--idempotency says nothing of an object: a key holds one, however often it is put. Leave it out.")
+                "--idempotency does not apply to objects, which are replaced by a repeated upload. Leave it out.")
         }
         if store.records != nil || store.doesNotResume {
             throw .usage(
-                "--records, --no-resume: where a large file stands is kept in the outbox itself. Leave them out.")
+                "--records and --no-resume can't be combined with --queue: the outbox stores resume records itself. "
+                    + "Leave them out."
+            )
         }
         guard let name = queue.credential else { return standard }
         guard !name.contains("=") else {
-            throw .usage("--credential: an account of a store is named alone, without a field.")
+            throw .usage("--credential: for an object store, pass only the name of the account, without a field.")
         }
         return try CredentialName.checked(name, for: "--credential")
     }

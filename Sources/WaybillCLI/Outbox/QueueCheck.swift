@@ -21,14 +21,17 @@ enum QueueCheck {
     private static func add(_ line: String, to headers: inout HTTPFields) throws(CommandFailure) {
         switch try HeaderArgument(line) {
         case .removal(let name):
-            throw .usage("-H: \(name) can't be left out of a queued upload: waybill outbox run sends it.")
+            throw .usage(
+                "-H: \(name) can't be omitted with --queue, because waybill outbox run sends it. Leave the option out.")
         case .field(let field) where field.name.canonicalName == "expect":
-            throw .usage("-H: Expect is decided by waybill outbox run. Leave it out with --queue.")
+            throw .usage("-H: Expect is set by waybill outbox run. Leave it out with --queue.")
         case .field(let field) where isSecret(field.name):
             throw .usage(
-                "-H: \(field.name) looks like a credential, and no credential is written down. Name one with --credential "
-                    + "\(field.name)=NAME; waybill outbox run then takes its value from \(CredentialName.variable(of: "NAME")), or as "
-                    + "its own --credential NAME=env:VARIABLE or NAME=@file says.")
+                "-H: \(field.name) looks like a credential, and credentials are not stored. "
+                    + "Pass its name with --credential "
+                    + "\(field.name)=NAME; waybill outbox run reads its value from "
+                    + "\(CredentialName.variable(of: "NAME")), or from "
+                    + "its own --credential NAME=env:VARIABLE or NAME=@file.")
         case .field(let field): headers.append(field)
         }
     }
@@ -61,8 +64,9 @@ enum QueueCheck {
     static func url(_ url: String) throws(CommandFailure) {
         guard UserInformation.secrets(of: url).isEmpty else {
             throw .usage(
-                "the URL holds a user or a password, which are not written down. Name a credential with --credential "
-                    + "Authorization=NAME: the whole value of the field, \"Basic …\".")
+                "The URL contains a user name or password, which are not stored. "
+                    + "Pass the name of a credential with --credential "
+                    + "Authorization=NAME; its value is the whole field value, \"Basic …\".")
         }
     }
 
@@ -71,18 +75,19 @@ enum QueueCheck {
         _ network: NetworkOptions, _ limits: LimitOptions, isInsecure: Bool
     ) throws(CommandFailure) {
         if let name = isInsecure ? "-k" : network.firstGiven ?? limits.times.firstGiven {
-            throw .usage("\(name) is not stored with an upload. Leave it out here and give it to waybill outbox run.")
+            throw .usage("\(name) is not stored with an upload. Leave it out, and pass it to waybill outbox run.")
         }
         if limits.retries != nil {
-            throw .usage("--retry: a queued upload is tried again by itself; --attempts is how often.")
+            throw .usage("--retry can't be combined with --queue. Limit the number of attempts with --attempts.")
         }
     }
 
     static func user(_ user: String?, isDigest: Bool) throws(CommandFailure) {
         guard user != nil || isDigest else { return }
         throw .usage(
-            "\(user != nil ? "-u" : "--digest"): no password is written down. Name a credential with --credential "
-                + "Authorization=NAME: the whole value of the field, \"Basic …\", which waybill outbox run takes from "
+            "\(user != nil ? "-u" : "--digest"): passwords are not stored. "
+                + "Pass the name of a credential with --credential "
+                + "Authorization=NAME; waybill outbox run reads the whole field value, \"Basic …\", from "
                 + "\(CredentialName.variable(of: "NAME")).")
     }
 }

@@ -7,7 +7,7 @@ import WaybillOutbox
 struct QueueOptions: ParsableArguments, OptionTable {
     @Flag(
         name: .customLong("queue"),
-        help: "Put it into the outbox and print its number; \"waybill outbox run\" delivers.")
+        help: "Add the upload to the outbox and print its number; \"waybill outbox run\" delivers it.")
     var isWanted = false
 
     @OptionGroup var place: OutboxPlaceOptions
@@ -15,72 +15,77 @@ struct QueueOptions: ParsableArguments, OptionTable {
     @Option(
         name: .customLong("idempotency"),
         help: ArgumentHelp(
-            "Whether the server acts once on each Idempotency-Key: honoured or ignored. ignored unless set.",
+            "Whether the server acts only once on each Idempotency-Key: honored or ignored. Default: ignored.",
             valueName: "promise"))
     var idempotency: String?
 
     @Option(
         name: .customLong("idempotency-window"),
-        help: ArgumentHelp("How long it knows a key, with honoured. 23h unless set.", valueName: "time"))
+        help: ArgumentHelp(
+            "How long the server remembers a key, with --idempotency honored. Default: 23h.", valueName: "time"))
     var window: String?
 
     @Option(
         name: .customLong("on-unknown"),
         help: ArgumentHelp(
-            "When it is unknown whether it arrived: fail, retry (may arrive twice) or ask (pause). fail unless set.",
+            "If it is unknown whether the upload arrived: fail, retry (may arrive twice) or ask (pause). "
+                + "Default: fail.",
             valueName: "policy"))
     var onUnknown: String?
 
     @Option(
         name: .customLong("if-changed"),
         help: ArgumentHelp(
-            "When a file is not what it was: fail, restart (send what it is now) or skip. fail unless set.",
+            "If a file has changed: fail, restart (send the new content) or skip. Default: fail.",
             valueName: "policy"))
     var onChange: String?
 
     @Flag(
         name: .customLong("snapshot"),
-        help: "Keep a copy of each file (shared blocks where the disk can), so that the originals may change or go.")
+        help: "Store a copy of each file (sharing blocks if supported), so that the originals may change.")
     var keepsCopies = false
 
     @Option(
         name: .customLong("priority"),
         help: ArgumentHelp(
-            "Send it before others: highest, high, normal, low, lowest. normal unless set.", valueName: "level"))
+            "The priority: highest, high, normal, low, lowest. Default: normal.", valueName: "level"))
     var priority: String?
 
-    @Option(name: .customLong("batch"), help: ArgumentHelp("The batch it belongs to.", valueName: "name"))
+    @Option(name: .customLong("batch"), help: ArgumentHelp("The batch of the upload.", valueName: "name"))
     var batch: String?
 
-    @Option(name: .customLong("tag"), help: ArgumentHelp("A name to find it by; may be repeated.", valueName: "name"))
+    @Option(name: .customLong("tag"), help: ArgumentHelp("A tag of the upload; may be repeated.", valueName: "name"))
     var tags: [String] = []
 
     @Option(
         name: .customLong("dedupe"),
         help: ArgumentHelp(
-            "What makes it the same as another that has not ended; with --each, {} in it stands for the file.",
+            "The deduplication key, compared with unfinished uploads; with --each, {} is replaced by the file.",
             valueName: "key"))
     var dedupe: String?
 
     @Option(
         name: .customLong("duplicates"),
         help: ArgumentHelp(
-            "When there is one of that key: keep it, replace it, or append (go after it). keep unless set.",
+            "If an upload has this key: keep it, replace it, or append after it. Default: keep.",
             valueName: "policy"))
     var duplicates: String?
 
     @Option(
         name: .customLong("deadline"),
-        help: ArgumentHelp("How long it may still be begun: 90s, 15m, 12h, 7d. 7d unless set.", valueName: "time"))
+        help: ArgumentHelp(
+            "The time after which no attempt is started: 90s, 15m, 12h, 7d. Default: 7d.", valueName: "time"))
     var deadline: String?
 
-    @Option(name: .customLong("attempts"), help: ArgumentHelp("The most attempts. 10 unless set.", valueName: "number"))
+    @Option(
+        name: .customLong("attempts"),
+        help: ArgumentHelp("The maximum number of attempts. Default: 10.", valueName: "number"))
     var attempts: Int?
 
     @Option(
         name: .customLong("credential"),
         help: ArgumentHelp(
-            "The name of a credential that goes along as Authorization: Bearer, or as the whole value of a header field.",
+            "The name of a credential to send as Authorization: Bearer, or as the whole value of a header field.",
             valueName: "[field=]name"))
     var credential: String?
 
@@ -107,14 +112,14 @@ struct QueueOptions: ParsableArguments, OptionTable {
         options.onUnknown = try Self.choice(onUnknown, "--on-unknown", ["fail", "retry", "ask"], .fail)
         options.onChange = try Self.choice(onChange, "--if-changed", ["fail", "restart", "skip"], .fail)
         options.duplicates = try Self.choice(duplicates, "--duplicates", ["keep", "replace", "append"], .keep)
-        guard duplicates == nil || dedupe != nil else { throw .usage("--duplicates needs --dedupe KEY.") }
+        guard duplicates == nil || dedupe != nil else { throw .usage("--duplicates requires --dedupe KEY.") }
         return options
     }
 
     /// Throws if several files would share one deduplication key.
     func checkKey(of files: Int) throws(CommandFailure) {
         guard let dedupe, files > 1, !EachPattern(dedupe).isOpen else { return }
-        throw .usage("--dedupe: all files would be the same. Write {} in the key where their paths belong.")
+        throw .usage("--dedupe: all files would have the same key. Write {} in the key for their paths.")
     }
 
     /// Returns the idempotency that the server guarantees.
@@ -124,10 +129,10 @@ struct QueueOptions: ParsableArguments, OptionTable {
         case nil, "ignored": isHonoured = false
         case "honoured", "honored": isHonoured = true
         case let other?:
-            throw .usage("--idempotency: \(Redaction.quoted(other)) is neither honoured nor ignored.")
+            throw .usage("--idempotency must be honored or ignored; got \(Redaction.quoted(other)).")
         }
         guard isHonoured else {
-            if window != nil { throw .usage("--idempotency-window needs --idempotency honoured.") }
+            if window != nil { throw .usage("--idempotency-window requires --idempotency honored.") }
             return .ignored
         }
         // Slightly less than the day for which most servers remember keys.
@@ -143,7 +148,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
         let name = try CredentialName.checked(
             String(credential[credential.index(after: equals)...]), for: "--credential")
         guard let field = HTTPField.Name(String(credential[..<equals])) else {
-            throw .usage("--credential: what stands before the \"=\" can't be the name of a header field.")
+            throw .usage("--credential: the text before \"=\" is not a valid header field name.")
         }
         return .field(field, named: name)
     }
@@ -161,7 +166,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
 
     /// Throws if one of these options is given without `--queue`.
     func checkUnused() throws(CommandFailure) {
-        if let name = firstGiven { throw .usage("\(name) needs --queue.") }
+        if let name = firstGiven { throw .usage("\(name) requires --queue. Add --queue, or leave it out.") }
     }
 
     private static func choice<Value: RawRepresentable<String>>(
@@ -169,7 +174,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
     ) throws(CommandFailure) -> Value {
         guard let text else { return standard }
         guard let value = Value(rawValue: text) else {
-            throw .usage("\(option): \(Redaction.quoted(text)) is not one of \(names.joined(separator: ", ")).")
+            throw .usage("\(option) must be one of \(names.joined(separator: ", ")); got \(Redaction.quoted(text)).")
         }
         return value
     }

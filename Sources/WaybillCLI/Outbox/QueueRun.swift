@@ -123,7 +123,7 @@ struct QueueReport {
             try StandardOutput.write("\(receipt.id)\n")
         }
         if !receipt.isNew, !isSilent, json == nil {
-            console.line("\(file.map { "\($0): " } ?? "")item \(receipt.id) has the key already and was kept")
+            console.line("\(file.map { "\($0): " } ?? "")item \(receipt.id) already has this key and was kept")
         }
         index += 1
     }
@@ -150,7 +150,7 @@ struct QueueReport {
         }
         guard count > 1 else { return exit }
         let rest = Figures.counts([
-            (kept, "there already"), (failed, "failed"), (count - queued - kept - failed, "not queued"),
+            (kept, "already queued"), (failed, "failed"), (count - queued - kept - failed, "not queued"),
         ])
         let tail = rest.isEmpty ? "" : ", \(rest)"
         let line = "\(queued) of \(count) uploads queued\(tail)"

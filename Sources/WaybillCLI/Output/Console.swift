@@ -112,7 +112,7 @@ extension Console {
 
     /// Warns that `-k` is set.
     func warnInsecure() {
-        line("warning: -k: The server's certificate is not verified: an attacker can read and change what is sent.")
+        line("warning: -k disables certificate verification. An attacker can read and change the upload.")
     }
 }
 

@@ -75,13 +75,13 @@ extension ProgressLine {
 
     private static func lead(_ progress: UploadProgress) -> String {
         switch progress.phase {
-        case .waiting: "waiting for its turn"
+        case .waiting: "waiting"
         case .preparing: "preparing"
         case .queued: "waiting for a slot"
         case .connecting: "connecting"
         case .sending: "sending" + (currentPart(progress).map { " \($0)" } ?? "")
-        case .awaitingResponse: "waiting for the answer"
-        case .retrying: progress.retry.map { RetryText.text($0) } ?? "getting a fresh credential"
+        case .awaitingResponse: "waiting for the response"
+        case .retrying: progress.retry.map { RetryText.text($0) } ?? "renewing the credential"
         case .succeeded: "done"
         case .failed: "failed"
         case .cancelled: "cancelled"

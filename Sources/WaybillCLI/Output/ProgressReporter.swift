@@ -169,7 +169,8 @@ struct ProgressOptions: ParsableArguments {
     @Option(
         name: .customLong("progress-interval"),
         help: ArgumentHelp(
-            "Without a terminal, print a line of progress this often: 30s, 5m; 0 for none. 1m unless set. With --json, an object, 1s unless set.",
+            "The interval of progress lines without a terminal, or of progress objects with --json: 30s, 5m; 0 for "
+                + "none. Default: 1m; 1s with --json.",
             valueName: "time"))
     var interval: String?
 

@@ -93,7 +93,7 @@ enum UntrustedText {
         guard isatty(descriptor) == 1 else { return bytes }
         guard !bytes.contains(0) else {
             Console.standard.line(
-                "warning: The response is binary data (\(Figures.size(bytes.count))), which is not printed to a "
+                "warning: The response is binary (\(Figures.size(bytes.count))) and was not printed to the "
                     + "terminal. \(remedy)")
             return []
         }

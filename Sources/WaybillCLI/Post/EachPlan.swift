@@ -35,7 +35,7 @@ struct EachPlan: Sendable {
         images = ImageLog(command.output)
         let arguments = try FormAssembly.arguments(command.form, inOrderOf: words)
         guard arguments.contains(where: \.sendsEach) else {
-            throw .usage("--each: no -F sends the files. Write {} where their paths belong, as in -F 'FILE=@{}'.")
+            throw .usage("--each: no -F sends the files. Write {} for their paths, as in -F 'FILE=@{}'.")
         }
         let pictures = try ImageSettings(command.form, log: images)
         var shared = FormAssembly(isQueued: command.queue.isWanted)
@@ -87,8 +87,8 @@ struct EachPlan: Sendable {
     ) throws(CommandFailure) -> Piece {
         if case .textFile(let path) = argument.source, EachPattern(path).isOpen {
             throw .usage(
-                "-F \(Redaction.quoted(argument.name)): a text is read once and sent with every file, so no {} can "
-                    + "stand behind \"<\". Send the file itself with @.")
+                "-F \(Redaction.quoted(argument.name)): {} is not allowed after \"<\", because the text is shared by "
+                    + "all files. Send the file itself with @.")
         }
         // A pipe can be read only once, so all forms share its copy. All other files are added to each form, even if
         // they are the same for all, because each form reports its own images.
@@ -132,13 +132,14 @@ struct EachPlan: Sendable {
         let pattern = OutputPattern(text: text)
         guard pattern.isOpen else {
             throw .usage(
-                "\(option): the responses for all files would go to \(Redaction.quoted(text)). Write {name} where "
-                    + "their names belong, as in \(option) 'answers/{name}.json'.")
+                "\(option): all responses would be written to \(Redaction.quoted(text)). Write {name} for "
+                    + "the names of the files, as in \(option) 'responses/{name}.json'.")
         }
         for file in files {
             let place = ShrinkPlan.place(of: pattern.path(for: file))
             guard place != ShrinkPlan.place(of: file), place != ShrinkPlan.target(of: file) else {
-                throw .usage("\(option): the response for \(Redaction.quoted(file)) would take its place.")
+                throw .usage(
+                    "\(option): the response would overwrite \(Redaction.quoted(file)). Choose another pattern.")
             }
         }
         return pattern

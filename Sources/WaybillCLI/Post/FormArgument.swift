@@ -51,11 +51,11 @@ struct FormArgument: Sendable, Hashable {
             case "@": source = .files(try Self.files(content))
             case "<":
                 let (path, parameters) = try Self.single(Substring(content.unicodeScalars.dropFirst()))
-                guard !path.isEmpty else { throw .init("names no file behind \"<\"") }
+                guard !path.isEmpty else { throw .init("has no file name after \"<\"") }
                 source = .textFile(path)
                 (contentType, fileName) = (parameters.contentType, parameters.fileName)
             case "(":
-                throw .init("begins with \"(\", which means a form in a form to curl. Servers don't read these")
+                throw .init("begins with \"(\", which is curl's syntax for nested forms and not supported")
             default:
                 let (value, parameters) = try Self.single(content[...])
                 source = try Self.source(ofValue: value, in: content)
@@ -64,16 +64,16 @@ struct FormArgument: Sendable, Hashable {
         } catch {
             throw .usage(
                 "-F: the value of \(Redaction.quoted(name)) \(error.message). "
-                    + "To send a text as it stands: --form-string '\(Redaction.escaped(name))=…'")
+                    + "To send a text unchanged, use --form-string '\(Redaction.escaped(name))=…'.")
         }
     }
 
     private static func name(of text: String, option: String) throws(CommandFailure) -> String {
         guard let equals = text.unicodeScalars.firstIndex(of: "=") else {
-            throw .usage("\(option) takes name=value; one of them has no \"=\".")
+            throw .usage("\(option) must be name=value; one argument has no \"=\".")
         }
         guard equals > text.startIndex else {
-            throw .usage("\(option) takes name=value; one of them has nothing before the \"=\".")
+            throw .usage("\(option) must be name=value; one argument has no name.")
         }
         return String(text[..<equals])
     }
@@ -92,7 +92,7 @@ extension FormArgument {
             let name = String(value.dropFirst(11))
             guard (try? CredentialName.checked(name, for: "-F")) != nil else {
                 throw .init(
-                    "names no credential behind \"credential:\": up to 64 letters, digits, \"-\", \"_\" and \".\"")
+                    "has no valid credential name after \"credential:\" (1 to 64 letters, digits, \"-\", \"_\", \".\")")
             }
             return .credential(name)
         }
@@ -103,7 +103,7 @@ extension FormArgument {
                 || (0x61...0x7A).contains(byte)
         }
         guard let first = variable.utf8.first, !(0x30...0x39).contains(first), variable.utf8.allSatisfy(isName) else {
-            throw .init("names no environment variable behind \"env:\"")
+            throw .init("has no environment variable after \"env:\"")
         }
         return .environment(variable)
     }
@@ -121,7 +121,7 @@ extension FormArgument {
         var files: [File] = []
         repeat {
             let path = try scanner.word()
-            guard !path.isEmpty else { throw .init("names no file behind \"\(files.isEmpty ? "@" : ",")\"") }
+            guard !path.isEmpty else { throw .init("has no file name after \"\(files.isEmpty ? "@" : ",")\"") }
             let parameters = try FormParameters(&scanner)
             files.append(
                 File(

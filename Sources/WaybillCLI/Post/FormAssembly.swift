@@ -53,7 +53,7 @@ struct FormAssembly {
         var literals: [FormArgument] = []
         for text in options.formString { literals.append(try FormArgument(literal: text)) }
         let all = FormOrder.merge(forms, literals, order: FormOrder.isLiteral(words))
-        guard !all.isEmpty else { throw .usage("There is nothing to send. Add at least one -F name=value.") }
+        guard !all.isEmpty else { throw .usage("The form has no parts. Add at least one -F name=value.") }
         return all
     }
 
@@ -73,7 +73,9 @@ struct FormAssembly {
         case .environment(let variable):
             guard let value = environment(variable) else {
                 throw .usage(
-                    "-F: the environment has no \(variable), which \(Redaction.quoted(argument.name)) asks for.")
+                    "-F \(Redaction.quoted(argument.name)): the environment variable \(variable) is not set. "
+                        + "Set it first."
+                )
             }
             add(argument, SystemPath.bytes(of: value), isSecret: true)
         case .textFile(let path):
@@ -96,14 +98,14 @@ struct FormAssembly {
         switch argument.source {
         case .credential(let credential) where !isQueued:
             throw .usage(
-                "-F \"\(name)\": credential:\(credential) is only named, for --queue. What is sent now is read with "
+                "-F \"\(name)\": credential:\(credential) requires --queue. To send it immediately, use "
                     + "\(name)=env:VARIABLE or \(name)=<FILE.")
         case .environment where isQueued, .textFile where isQueued:
             throw .usage(
-                "-F \"\(name)\": a text from the environment or a file is taken for a secret, and no secret is written "
-                    + "down. Name it, \(name)=credential:NAME, and waybill outbox run takes its value from "
-                    + "\(CredentialName.variable(of: "NAME")), or as its --credential says. A text that is no secret: "
-                    + "--form-string '\(name)=…'; a file: \(name)=@FILE.")
+                "-F \"\(name)\": texts from the environment or a file are secrets, which are not "
+                    + "stored. Use \(name)=credential:NAME; waybill outbox run reads its value from "
+                    + "\(CredentialName.variable(of: "NAME")) or its --credential. If the text is not secret, use "
+                    + "--form-string '\(name)=…', or \(name)=@FILE for a file.")
         default: break
         }
     }
@@ -124,7 +126,7 @@ struct FormAssembly {
         let options = pictures.options(forPart: name, isJPEG: isJPEG)
         if options != nil, let type = file.contentType, !Self.isJPEG(type) {
             throw .usage(
-                "-F: \(Redaction.quoted(name)) is made a JPEG to fit its limit, and can't have the type "
+                "-F: \(Redaction.quoted(name)) is compressed as a JPEG and can't have the type "
                     + "\(Redaction.escaped(type)). Leave out ;type=.")
         }
         var onPrepared: (@Sendable (JPEGReport) -> Void)?

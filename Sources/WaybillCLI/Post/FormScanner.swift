@@ -69,7 +69,7 @@ struct FormScanner {
             case "\"":
                 skipBlanks()
                 guard rest.first.map(isSeparator) ?? true else {
-                    throw Problem("goes on behind its closing quote")
+                    throw Problem("has text after its closing quote")
                 }
                 return String(word)
             case "\\" where rest.first == "\"" || rest.first == "\\":
@@ -78,7 +78,7 @@ struct FormScanner {
                 word.append(next)
             }
         }
-        throw Problem("has a quote that is never closed")
+        throw Problem("has an unclosed quote")
     }
 
     private func isSeparator(_ scalar: Unicode.Scalar) -> Bool { scalar == ";" || scalar == stop }
@@ -120,7 +120,7 @@ struct FormParameters: Hashable {
     private mutating func extendContentType(with text: Substring.UnicodeScalarView) throws(FormScanner.Problem) {
         guard !text.isEmpty else { throw .init("ends in \";\", or has two in a row") }
         guard let type = contentType else {
-            throw .init("has a \";\" that no type= or filename= follows. Put the text in double quotes")
+            throw .init("has a \";\" without type= or filename=. Put the text in double quotes")
         }
         contentType = "\(type); \(String(text))"
     }
@@ -128,7 +128,7 @@ struct FormParameters: Hashable {
     private static func contentType(_ text: Substring.UnicodeScalarView) throws(FormScanner.Problem) -> String {
         let halves = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, halves.allSatisfy({ half in !half.isEmpty && !half.contains(" ") }) else {
-            throw .init("has an invalid type=. Write it as in image/jpeg")
+            throw .init("has an invalid type=. Write it like image/jpeg")
         }
         return String(text)
     }

@@ -9,12 +9,12 @@ enum HeaderArgument: Sendable, Hashable {
 
     init(_ line: String) throws(CommandFailure) {
         guard let end = line.firstIndex(where: { $0 == ":" || $0 == ";" }) else {
-            throw .usage("-H takes 'Name: value'; one of them has no \":\".")
+            throw .usage("-H must be 'Name: value'; one argument has no \":\".")
         }
         let text = String(line[..<end])
         guard let name = HTTPField.Name(text) else {
             // Not quoted, because it may be a credential without a field name.
-            throw .usage("-H: what stands before the \"\(line[end])\" can't be the name of a header field.")
+            throw .usage("-H: the text before \"\(line[end])\" is not a valid header field name.")
         }
         let value = line[line.index(after: end)...].trimmingWhitespace
         if line[end] == ";" {
@@ -26,7 +26,7 @@ enum HeaderArgument: Sendable, Hashable {
             self = .removal(name)
         } else {
             guard HTTPField.isValidValue(String(value)) else {
-                throw .usage("-H: the value of \(text) holds a character that no header field may have.")
+                throw .usage("-H: the value of \(text) contains an invalid character.")
             }
             self = .field(HTTPField(name: name, value: String(value)))
         }

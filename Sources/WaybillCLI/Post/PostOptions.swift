@@ -10,27 +10,29 @@ struct FormOptions: ParsableArguments {
 
     @Option(
         name: .customLong("form-string"), parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("A text, in which no character is special.", valueName: "name=text"))
+        help: ArgumentHelp("A text, sent unchanged: no character is special.", valueName: "name=text"))
     var formString: [String] = []
 
     @Option(
         name: .customLong("max-bytes"),
         help: ArgumentHelp(
-            "Make the picture of a part fit: front=100KiB, or 100KiB for every JPEG. 100KB = 100,000; 100K = 100KiB = 102,400.",
+            "Compress the image of a part to a limit: front=100KiB, or 100KiB for every JPEG. "
+                + "100KB = 100,000; 100K = 100KiB = 102,400.",
             valueName: "[name=]size"))
     var maxBytes: [String] = []
 
     @Option(
         name: .customLong("quality"),
         help: ArgumentHelp(
-            "Recompress the picture of a part, 1 to 100; with --max-bytes the finest that is used.",
+            "Recompress the image of a part, 1 to 100; with --max-bytes the maximum quality.",
             valueName: "[name=]quality"))
     var quality: [String] = []
 
     @Option(
         name: .customLong("min-side"),
         help: ArgumentHelp(
-            "With --max-bytes, the fewest pixels of the longer side of a picture; one that can't fit then fails.",
+            "With --max-bytes, the minimum length of an image's longer side in pixels; an image that can't be "
+                + "compressed that far fails.",
             valueName: "[name=]pixels"))
     var minSide: [String] = []
 }
@@ -39,7 +41,8 @@ struct FormOptions: ParsableArguments {
 struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("H", allowingJoined: true), .customLong("header")], parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("A header field, or @file with one a line. Never printed.", valueName: "name: value|@file"))
+        help: ArgumentHelp("A header field, or @file with one per line. Never printed.", valueName: "name: value|@file")
+    )
     var header: [String] = []
 
     @Option(name: [.customShort("X", allowingJoined: true), .customLong("request")], help: "The method.")
@@ -50,10 +53,11 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp("Credentials for Basic authentication.", valueName: "user:password"))
     var user: String?
 
-    @Flag(name: .customLong("digest"), help: "Answer a Digest challenge with the credentials of -u.")
+    @Flag(name: .customLong("digest"), help: "Use HTTP Digest authentication with the credentials of -u.")
     var digest = false
 
-    @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For a laboratory only.")
+    @Flag(
+        name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For test environments only.")
     var insecure = false
 }
 
@@ -61,26 +65,27 @@ struct RequestOptions: ParsableArguments {
 struct OutputOptions: ParsableArguments {
     @Flag(
         name: .customLong("dry-run"),
-        help: "Make everything ready, images too, print what would be sent, and send nothing.")
+        help: "Prepare everything, including images, and print what would be sent. Send nothing.")
     var isDryRun = false
 
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
-        help: ArgumentHelp("Write the answer to this file; with --each a pattern with {name}.", valueName: "file"),
+        help: ArgumentHelp("Write the response to this file; with --each, a pattern with {name}.", valueName: "file"),
         completion: .file())
     var output: String?
 
     @OptionGroup var head: HeadOptions
 
     @Flag(
-        name: .customLong("json"), help: "One JSON object a line on standard output, the summary with the answer last.")
+        name: .customLong("json"),
+        help: "Print one JSON object per line on standard output, the summary with the response last.")
     var json = false
 
     @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print the events of the transfer.")
     var verbose = false
 
     @Flag(
-        name: [.customShort("q"), .customShort("s"), .customLong("silent")], help: "Print nothing but errors.")
+        name: [.customShort("q"), .customShort("s"), .customLong("silent")], help: "Print only errors.")
     var silent = false
 
     @OptionGroup var progress: ProgressOptions
@@ -96,8 +101,8 @@ struct HeadOptions: ParsableArguments {
     @Option(
         name: [.customShort("D", allowingJoined: true), .customLong("dump-header")],
         help: ArgumentHelp(
-            "Write status line and header fields of the response to this file; - is standard output. With --each a pattern "
-                + "with {name}.", valueName: "file"), completion: .file())
+            "Write status line and header fields of the response to this file; - is standard output. "
+                + "With --each, a pattern with {name}.", valueName: "file"), completion: .file())
     var dump: String?
 
     /// Throws if the head would be mixed with other data on standard output. `output` is the argument of `-o`.
@@ -105,13 +110,14 @@ struct HeadOptions: ParsableArguments {
         let isPrinted = output == nil || output == "-"
         if isJSON, isIncluded && isPrinted || dump == "-" {
             throw .usage(
-                "\(isIncluded && isPrinted ? "-i" : "-D"): with --json standard output has the JSON lines, and the summary "
-                    + "has the header fields. Name a file, or leave it out.")
+                "\(isIncluded && isPrinted ? "-i" : "-D"): with --json, standard output contains the JSON lines, "
+                    + "and the summary contains the header fields. Name a file, or leave it out.")
         }
         if isEach, isIncluded, output == nil {
-            throw .usage("-i needs -o 'PATTERN' with --each, which prints no responses. Or use -D 'PATTERN'.")
+            throw .usage(
+                "-i with --each requires -o 'PATTERN', because responses are not printed. Add it, or use -D 'PATTERN'.")
         }
-        if isEach, dump == "-" { throw .usage("-D: with --each name a pattern, as in -D 'answers/{name}.txt'.") }
+        if isEach, dump == "-" { throw .usage("-D with --each requires a pattern, as in -D 'responses/{name}.txt'.") }
     }
 }
 
@@ -120,28 +126,28 @@ struct EachOptions: ParsableArguments {
     @Option(
         name: .customLong("each"), parsing: .upToNextOption,
         help: ArgumentHelp(
-            "Send the form once for each of these files, up to the next option; {} in -F stands for the file.",
+            "Send the form once for each of these files, up to the next option; {} in -F is replaced by the file.",
             valueName: "file ..."), completion: .file())
     var files: [String] = []
 
     @Option(
         name: .customLong("each-from"),
         help: ArgumentHelp(
-            "Send the form once for each file that this list names, one a line, after those of --each; - is standard input.",
+            "Send the form once for each file in this list, one per line, after those of --each; - is standard input.",
             valueName: "list"), completion: .file())
     var list: String?
 
     @Flag(
         name: [.customShort("0"), .customLong("null")],
-        help: "The names of --each-from end in a NUL byte, as find -print0 writes them.")
+        help: "The names in --each-from are terminated by NUL bytes, as written by find -print0.")
     var isNullSeparated = false
 
     @Option(
         name: .customLong("parallel"),
-        help: ArgumentHelp("With --each, how many are sent at once. 5 unless set.", valueName: "number"))
+        help: ArgumentHelp("With --each, the maximum number of concurrent uploads. Default: 5.", valueName: "number"))
     var parallel: Int?
 
-    @Flag(name: .customLong("fail-early"), help: "With --each, stop at the first that fails and cancel the others.")
+    @Flag(name: .customLong("fail-early"), help: "With --each, stop at the first failure and cancel the other uploads.")
     var failEarly = false
 
     /// Whether files are given.
@@ -149,9 +155,9 @@ struct EachOptions: ParsableArguments {
 
     /// Throws for options that require files.
     func checkUnused() throws(CommandFailure) {
-        if isNullSeparated { throw .usage("-0 needs --each-from.") }
-        if parallel != nil { throw .usage("--parallel needs --each.") }
-        if failEarly { throw .usage("--fail-early needs --each.") }
+        if isNullSeparated { throw .usage("-0 requires --each-from.") }
+        if parallel != nil { throw .usage("--parallel requires --each.") }
+        if failEarly { throw .usage("--fail-early requires --each.") }
     }
 
     /// Throws for invalid values.
@@ -161,10 +167,11 @@ struct EachOptions: ParsableArguments {
         }
         guard !files.contains("-") else {
             throw .usage(
-                "--each takes files. Standard input is sent with -F 'NAME=@-', and read as a list of files with --each-from -."
+                "--each can't read standard input. Send it with -F 'NAME=@-', or read a list of files from it with "
+                    + "--each-from -."
             )
         }
-        if isNullSeparated, list == nil { throw .usage("-0 needs --each-from.") }
+        if isNullSeparated, list == nil { throw .usage("-0 requires --each-from.") }
     }
 
     /// Returns the files of `--each`, followed by those of `--each-from`.

@@ -34,7 +34,7 @@ struct PostPlan {
         if let user = command.request.user {
             options.authentication = try fields.addCredentials(user, asDigest: command.request.digest)
         } else if command.request.digest {
-            throw .usage("--digest needs -u user:password.")
+            throw .usage("--digest requires -u user:password.")
         }
         if let expectContinue = fields.expectContinue { options.transfer.expectContinue = expectContinue }
         self.form = MultipartForm(form.parts)
@@ -48,7 +48,7 @@ struct PostPlan {
 
     static func method(_ text: String) throws(CommandFailure) -> HTTPRequest.Method {
         guard let method = HTTPRequest.Method(rawValue: text) else {
-            throw .usage("-X: \(Redaction.quoted(text)) is not a method.")
+            throw .usage("-X: \(Redaction.quoted(text)) is not a valid method.")
         }
         guard !["HEAD", "CONNECT", "TRACE"].contains(text.uppercased()) else {
             throw .usage("-X: \(method) can't carry a form.")
@@ -79,7 +79,8 @@ struct PostFields {
     @discardableResult
     mutating func addCredentials(_ user: String, asDigest: Bool = false) throws(CommandFailure) -> Authentication? {
         guard let colon = user.firstIndex(of: ":") else {
-            throw .usage("-u takes user:password. To keep it out of ps, put an Authorization line into -H @file.")
+            throw .usage(
+                "-u must be user:password. To hide it from ps, put an Authorization line into a file and use -H @file.")
         }
         secrets += [user] + user.split(separator: ":", maxSplits: 1).dropFirst().map(String.init)
         guard headers[.authorization] == nil else { return nil }
@@ -97,7 +98,7 @@ struct PostFields {
         switch try HeaderArgument(line) {
         case .field(let field) where field.name.canonicalName == "expect":
             guard field.value.lowercased() == "100-continue" else {
-                throw .usage("-H: Expect can be 100-continue, or be left out with 'Expect:'.")
+                throw .usage("-H: Expect must be 100-continue. Omit it with 'Expect:'.")
             }
             expectContinue = .above(.bytes(0))
         case .field(let field):
@@ -110,7 +111,7 @@ struct PostFields {
             case "expect": expectContinue = .never
             case "user-agent": isAnonymous = true
             case "accept", "content-type", "content-length", "host":
-                throw .usage("-H: \(name) can't be left out.")
+                throw .usage("-H: \(name) can't be omitted. Remove the option.")
             default: headers[name] = nil
             }
         }

@@ -75,8 +75,7 @@ extension PostReport {
         switch result {
         case .success(let response): return "\(file): \(facts(of: response, bytes: figures.sent))"
         case .failure:
-            let sentences = failureLines.map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
-            return "\(file): \(sentences.joined(separator: "; "))"
+            return "\(file): \(failureLines.joined(separator: " "))"
         }
     }
 
@@ -94,9 +93,9 @@ extension PostReport {
     /// The error with its remedy, and the known state of the server.
     var failureLines: [String] {
         guard case .failure(let error) = result else { return [] }
-        var lines = ["\(error.code)\(error.place): \(error.message)"]
+        var lines = [CommandFailure.sentence("\(error.code)\(error.place): \(error.message)")]
         if error.attempts.count > 1 {
-            lines.append("gave up after \(error.attempts.count) attempts in \(Figures.seconds(time))")
+            lines.append("Gave up after \(error.attempts.count) attempts in \(Figures.seconds(time)).")
         }
         if let state = Self.state(error) { lines.append(state) }
         return lines
@@ -121,11 +120,11 @@ extension PostReport {
     private static func state(_ error: UploadError) -> String? {
         switch error.outcome {
         case .notSent:
-            error.attempts.isEmpty ? "nothing was sent" : "the server got nothing of the request"
+            error.attempts.isEmpty ? "Nothing was sent." : "The server received nothing of the request."
         case .incomplete(let acknowledged):
-            "the server got \(ByteCount(bytes: acknowledged)) and not the end, so it has nothing whole"
+            "The server received \(ByteCount(bytes: acknowledged)), which is incomplete."
         case .unknown:
-            "everything was handed over: the server may have stored it. Look before you send it again"
+            "Everything was sent: the server may have stored it. Check the server before you send it again."
         case .rejected: nil
         }
     }

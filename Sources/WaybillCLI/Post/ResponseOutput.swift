@@ -40,7 +40,7 @@ struct ResponseOutput {
         }
     }
 
-    private static let remedy = "Save it with -o FILE, or send it through a pipe."
+    private static let remedy = "Save it with -o FILE, or use a pipe."
 
     /// Writes a response, after its head if given: byte for byte, but escaped for a terminal.
     func write(_ bytes: [UInt8], after head: ResponseHead? = nil) throws(CommandFailure) {
@@ -75,7 +75,7 @@ struct ResponseOutputs {
         }
         includesHead = output.head.isIncluded
         if let place = body.place, place == head?.place {
-            throw .usage("-o and -D: both name \(Redaction.quoted(output.output ?? "")). Choose two files.")
+            throw .usage("-o and -D both name \(Redaction.quoted(output.output ?? "")). Choose different files.")
         }
     }
 

@@ -46,11 +46,11 @@ struct OSSTarget: PutTarget {
     }
 
     private static func note(_ object: OSSStoredObject) -> String? {
-        if object.wasFoundStored { return "the answer was lost, and the object found stored" }
+        if object.wasFoundStored { return "the response was lost, but the object was found in the store" }
         switch object.beginning {
         case .whole, .fresh: return nil
-        case .resumed(let parts): return parts == 1 ? "went on after 1 part" : "went on after \(parts) parts"
-        case .afterDiscarding(let reason): return "began anew: \(reason)"
+        case .resumed(let parts): return parts == 1 ? "resumed after 1 part" : "resumed after \(parts) parts"
+        case .afterDiscarding(let reason): return "restarted: \(reason)"
         }
     }
 }

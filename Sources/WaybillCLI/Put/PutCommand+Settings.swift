@@ -35,7 +35,8 @@ extension PutCommand {
         } else {
             throw StoreError(
                 .invalidEndpoint,
-                "where is the bucket? Give --region cn-hangzhou or --endpoint, or set OSS_REGION or OSS_ENDPOINT")
+                "The location of the bucket is unknown. Pass --region or --endpoint, or set OSS_REGION or OSS_ENDPOINT."
+            )
         }
         var configuration = AliyunOSSClient.Configuration(endpoint: endpoint)
         configuration.region = region
@@ -76,7 +77,7 @@ extension PutCommand {
         options.partsAtOnce = try store.checkedPartsAtOnce()
         if let text = store.partSize {
             guard let size = ByteCount(text), size.bytes >= 102_400 else {
-                throw StoreError(.invalidArgument, "--part-size: a part has 100KiB at least, as in 6MiB")
+                throw StoreError(.invalidArgument, "--part-size must be at least 100KiB, as in 6MiB.")
             }
             options.partSize = size
             options.wholeUpTo = size
@@ -98,7 +99,7 @@ extension PutCommand {
         guard let value else {
             throw StoreError(
                 .invalidArgument,
-                "\(option): \(Redaction.quoted(name)) is not one of \(names.joined(separator: ", "))")
+                "\(option) must be one of \(names.joined(separator: ", ")); got \(Redaction.quoted(name)).")
         }
         return value
     }

@@ -5,42 +5,41 @@ import Waybill
 struct PutCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "put",
-        abstract: "Puts files into an object store and prints their URLs.",
+        abstract: "Uploads files to an object store and prints their URLs.",
         discussion: """
             DESTINATION:
               oss://bucket/key           one file, as this object
               oss://bucket/prefix/       files under this prefix, by their own names
               oss://bucket               files by their own names
               qiniu://bucket/key         the same three forms for Qiniu
-              https://…?…                one file to a presigned URL; -H has the fields that were signed with it
+              https://…?…                one file to a presigned URL; pass its signed header fields with -H
 
-            Large files are sent in parts. A command that was stopped continues when it is given again: parts that the store \
-            has are not sent twice. A file that changed meanwhile is sent from the start.
+            Large files are sent in parts. A stopped command resumes when it is run again: parts that the store \
+            already has are not sent again. A file that has changed meanwhile is sent from the start.
 
-            - is standard input, which needs a whole key. It is copied to a temporary file first, because a store needs the \
-            length, and so are FIFOs and <(…) of the shell; such an upload is not resumed.
+            - is standard input, which requires a complete key. It is copied to a temporary file first, because a \
+            store requires the length, and so are FIFOs and <(…) of the shell; such an upload is not resumed.
 
             DIRECTORIES:
-            With -r a directory is sent with all its files: "photos" under prefix/photos/, "photos/" under prefix/. Links in \
-            it are not followed. --include and --exclude take patterns of the shell; one with a slash is matched against \
-            the path below the directory, one without against the last component. Keys are UTF-8; a file whose name is not needs a \
-            key of its own. --dry-run prints what would be sent, and sends nothing.
+            With -r a directory is sent with all its files: "photos" under prefix/photos/, "photos/" under prefix/. \
+            Links in it are not followed. --include and --exclude take patterns of the shell; one with a slash is \
+            matched against the path below the directory, one without against the last component. Keys are UTF-8; a \
+            file whose name is not requires an explicit key. --dry-run prints what would be sent, and sends nothing.
 
             KEYS are read from the environment only, so that ps does not show them:
               OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN for temporary ones; OSS_ENDPOINT, OSS_REGION
-            unless --endpoint or --region says otherwise.
-              QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or a token in QINIU_UPLOAD_TOKEN; QINIU_UP_HOST unless --up-host says \
-            otherwise. A presigned URL needs none, but can be read with ps: @file \
-            reads it from a file.
+            unless --endpoint or --region is given.
+              QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or a token in QINIU_UPLOAD_TOKEN; QINIU_UP_HOST unless --up-host \
+              is given. A presigned URL needs none, but is visible in ps: @file reads it from a file.
 
             PROGRESS:
-            A terminal has a bar, by bytes. Elsewhere a line is printed each --progress-interval, 1m unless set, and \
-            one for each retry with its reason and its wait.
+            A terminal shows a progress bar. Otherwise a line is printed every --progress-interval (default: 1m), and \
+            one for each retry with its reason and delay.
 
             QUEUEING:
-            With --queue nothing is sent: each file becomes an item of the outbox, whose number is printed, and "waybill \
-            outbox run" delivers it, with the account of its own environment or the one of --credential. A presigned URL is \
-            stored with the item; after its expiration the item fails.
+            With --queue nothing is sent: each file becomes an item of the outbox, whose number is printed, and \
+            "waybill outbox run" delivers it, with the account of its own environment or the one of --credential. A \
+            presigned URL is stored with the item; after its expiration the item fails.
 
             EXAMPLES:
               waybill put scan.pdf oss://cards/2026/scan.pdf --region cn-hangzhou
@@ -56,7 +55,8 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
             """)
 
     @Argument(
-        help: ArgumentHelp("Files, and last where they go.", valueName: "file ... destination"), completion: .file())
+        help: ArgumentHelp("The files, followed by the destination.", valueName: "file ... destination"),
+        completion: .file())
     var paths: [String] = []
 
     @OptionGroup(title: "Files") var files: PutFileOptions
@@ -96,10 +96,10 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
     /// Returns the destination, which may be the only line of a file.
     private static func destination(_ text: String) throws(CommandFailure) -> String {
         guard text.hasPrefix("@") else { return text }
-        let bytes = try InputFile.read(String(text.dropFirst()), limit: 64 << 10, for: "the destination")
+        let bytes = try InputFile.read(String(text.dropFirst()), limit: 64 << 10, for: "The destination")
         let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
         guard lines.count == 1, let line = lines.first else {
-            throw .usage("the file of the destination has \(lines.count) lines: it should have one.")
+            throw .usage("The file of the destination has \(lines.count) lines. It must have exactly one.")
         }
         return String(line)
     }

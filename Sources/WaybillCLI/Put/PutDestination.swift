@@ -25,8 +25,8 @@ enum PutDestination: Sendable, Hashable {
             self = .presigned(url: text)
         default:
             throw .usage(
-                "the destination is oss://bucket/key, qiniu://bucket/key, or a presigned https:// URL; "
-                    + "\"\(Redaction.url(text))\" is none of them."
+                "The destination must be oss://bucket/key, qiniu://bucket/key, or a presigned https:// URL; "
+                    + "got \"\(Redaction.url(text))\"."
             )
         }
     }
@@ -50,7 +50,7 @@ enum PutDestination: Sendable, Hashable {
         let pieces = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         guard pieces.count >= 3, pieces[1].isEmpty, !pieces[2].isEmpty else {
-            throw .usage("\(Redaction.quoted(text)) names no bucket: write \(pieces[0])//bucket/key.")
+            throw .usage("\(Redaction.quoted(text)) has no bucket. Write \(pieces[0])//bucket/key.")
         }
         return (pieces[2], pieces.count > 3 ? pieces[3] : "")
     }

@@ -20,7 +20,7 @@ struct PutPlan: Sendable {
             throw .usage("-j must be between 1 and 256; got \(command.files.parallel).")
         }
         guard let last = command.paths.last, command.paths.count >= 2 else {
-            throw .usage("put takes files and a destination: waybill put FILE... oss://bucket/key.")
+            throw .usage("put requires files and a destination. Write waybill put FILE... oss://bucket/key.")
         }
         let destination = try PutDestination(last)
         let scan = try Self.scan(Array(command.paths.dropLast()), to: destination, command.files)
@@ -35,20 +35,22 @@ struct PutPlan: Sendable {
         _ paths: [String], to destination: PutDestination, _ options: PutFileOptions
     ) throws(CommandFailure) -> PutScan {
         guard options.isRecursive || options.include.isEmpty && options.exclude.isEmpty else {
-            throw .usage("--include and --exclude choose among the files of a folder: they need -r.")
+            throw .usage("--include and --exclude require -r. Add -r, or leave them out.")
         }
         guard !destination.isOneFile || paths.count == 1 && !options.isRecursive else {
-            throw .usage("a presigned URL is for one file: name one, and leave -r out.")
+            throw .usage("A presigned URL accepts one file. Name one file, and leave -r out.")
         }
         var scan = PutScan(filter: PutFilter(includes: options.include, excludes: options.exclude))
         let key = destination.key
         let isUnder = key.isEmpty || key.utf8.last == UInt8(ascii: "/")
         for path in paths {
             if path == "-" || PipedInput.isStandardInput(path) && PipedInput.isPipe(path) {
-                guard paths.count == 1 else { throw .usage("Standard input is put alone. Leave out the other files.") }
+                guard paths.count == 1 else {
+                    throw .usage("Standard input can't be combined with other files. Leave them out.")
+                }
                 guard destination.isOneFile || !isUnder else {
                     throw .usage(
-                        "Standard input has no name that a key could be made of. Write the whole key, as in oss://bucket/key."
+                        "Standard input has no name for a key. Write the complete key, as in oss://bucket/key."
                     )
                 }
                 scan.addStandardInput(key: key)
@@ -74,24 +76,25 @@ struct PutPlan: Sendable {
     private static func checkKeys(_ files: [PutFile], _ destination: PutDestination) throws(CommandFailure) {
         guard !destination.isOneFile, let file = files.first(where: { !SystemPath.isUTF8($0.key) }) else { return }
         throw .usage(
-            "\(Redaction.quoted(file.path)) can't be a key: keys of objects are UTF-8, and this name is not. Put it under "
-                + "a key of its own, or leave it out of a folder with --exclude.")
+            "\(Redaction.quoted(file.path)) can't be a key, because it is not UTF-8. Give it "
+                + "an explicit key, or exclude it with --exclude.")
     }
 
     private static func needsSlash(_ destination: PutDestination) -> CommandFailure {
         .usage(
-            "several files would all become the object \(Redaction.quoted(destination.key)): end the destination with a "
-                + "slash, and they go under it.")
+            "Several files would become the object \(Redaction.quoted(destination.key)). End the destination with a "
+                + "slash to use it as a prefix.")
     }
 
     private static func name(of path: String) throws(CommandFailure) -> String {
         guard let name = path.utf8.split(separator: UInt8(ascii: "/")).last else {
-            throw .usage("\(Redaction.quoted(path)) has no name that a key could be made of.")
+            throw .usage(
+                "\(Redaction.quoted(path)) has no name for a key. Write the complete key, as in oss://bucket/key.")
         }
         // The number of a descriptor is not a name.
         guard !path.hasPrefix("/dev/fd/"), !path.hasPrefix("/proc/self/fd/") else {
             throw .usage(
-                "\(Redaction.quoted(path)) has no name that a key could be made of. Write the whole key, as in "
+                "\(Redaction.quoted(path)) has no name for a key. Write the complete key, as in "
                     + "oss://bucket/key.")
         }
         return String(Substring(name))
@@ -107,8 +110,8 @@ struct PutPlan: Sendable {
             }
             if let other = keys.updateValue(file.path, forKey: Array(file.key.utf8)) {
                 throw .usage(
-                    "\(Redaction.quoted(other)) and \(Redaction.quoted(file.path)) would become the same object: "
-                        + "send them to different places.")
+                    "\(Redaction.quoted(other)) and \(Redaction.quoted(file.path)) would become the same object. "
+                        + "Send them to different destinations.")
             }
         }
     }
@@ -127,7 +130,9 @@ enum PutTargets {
         if command.network.redirect != nil || command.network.isLocationTrusted {
             guard case .presigned = destination else {
                 throw .usage(
-                    "--redirect and --location-trusted are for presigned URLs. Requests to a store follow no redirect.")
+                    "--redirect and --location-trusted require a presigned URL. "
+                        + "Leave them out; requests to a store follow no redirects."
+                )
             }
         }
         do throws(StoreError) {

@@ -42,11 +42,11 @@ struct PutReport: Sendable {
             let state =
                 switch error.outcome {
                 case .unknown?:
-                    "; everything was handed over: the store may have it. Look before you send it again"
-                case .notSent? where error.part == nil: "; the store got nothing"
-                default: error.isStored ? "; the object is stored all the same" : ""
+                    " Everything was sent: the store may have it. Check the store before you send it again."
+                case .notSent? where error.part == nil: " The store received nothing."
+                default: error.isStored ? " The object was stored." : ""
                 }
-            return "\(file.path): \(error)\(state)"
+            return "\(file.path): \(CommandFailure.sentence("\(error)"))\(state)"
         }
     }
 

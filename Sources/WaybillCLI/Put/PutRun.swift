@@ -65,7 +65,7 @@ struct PutRun {
             report.exit)
         if json == nil, let output = report.output {
             exit = console.deliver(exit) { () throws(CommandFailure) in
-                let remedy = "Send standard output to a file or through a pipe."
+                let remedy = "Redirect standard output to a file or pipe."
                 try StandardOutput.write(UntrustedText.bytes(output, for: 1, remedy: remedy))
             }
         }
@@ -92,7 +92,7 @@ extension PutRun {
         try await dryRun.forEach(plan.files, name: \.path, failsEarly: plan.failsEarly) {
             index, file throws(CommandFailure) in
             if !file.isPipe { try InputFile.check(file.path) }
-            let size = file.isPipe ? "length not known before it is read" : ByteCount(bytes: file.size).description
+            let size = file.isPipe ? "length unknown until it is read" : ByteCount(bytes: file.size).description
             try output.write(
                 "file", Self.head(index, file, plan) + ["total": file.isPipe ? nil : file.size],
                 ["\(file.path) -> \(plan.target.place(of: file.key)) (\(size))"])

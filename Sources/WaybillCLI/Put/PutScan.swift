@@ -18,7 +18,7 @@ struct PutScan: Sendable {
     mutating func add(file path: String, key: String) throws(CommandFailure) {
         let status = try Self.status(of: path, followsLinks: true)
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw .usage("\(Redaction.quoted(path)) is a folder: -r sends what is in it.")
+            throw .usage("\(Redaction.quoted(path)) is a directory. Send its files with -r.")
         }
         if status.st_mode & S_IFMT == S_IFIFO {
             files.append(PutFile(path: path, key: key, size: 0, isPipe: true))
@@ -48,7 +48,9 @@ struct PutScan: Sendable {
         guard status.st_mode & S_IFMT == S_IFLNK else { return status.st_mode & S_IFMT == S_IFDIR }
         guard try Self.status(of: path, followsLinks: true).st_mode & S_IFMT != S_IFDIR else {
             throw .usage(
-                "\(Redaction.quoted(path)) is a link to a folder, and -r follows none: name the folder itself.")
+                "\(Redaction.quoted(path)) is a link to a directory, which -r does not follow. "
+                    + "Name the directory itself."
+            )
         }
         return false
     }
@@ -80,7 +82,7 @@ struct PutScan: Sendable {
     var skippedLine: String? {
         let counts = [(skippedLinks, "link", "links"), (skippedOthers, "special file", "special files")]
         let texts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2)" }
-        return texts.isEmpty ? nil : "left out: \(texts.joined(separator: ", "))"
+        return texts.isEmpty ? nil : "skipped: \(texts.joined(separator: ", "))"
     }
 
     private static func status(of path: String, followsLinks: Bool) throws(CommandFailure) -> stat {
@@ -94,7 +96,7 @@ struct PutScan: Sendable {
 
     private static func names(in folder: String) throws(CommandFailure) -> [String] {
         guard let directory = unsafe SystemPath.with(folder, { unsafe opendir($0) }) else {
-            throw .source(errno, "the folder \(Redaction.quoted(folder))", cannot: "read")
+            throw .source(errno, "The directory \(Redaction.quoted(folder))", cannot: "read")
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []

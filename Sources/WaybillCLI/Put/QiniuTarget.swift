@@ -46,7 +46,7 @@ struct QiniuTarget: PutTarget {
                     "key": object.key, "hash": object.hash, "isHashChecked": object.isHashChecked,
                     "requestID": object.requestID, "resumedBytes": object.resumedBytes,
                 ],
-                note: object.resumedBytes > 0 ? "went on after \(ByteCount(bytes: object.resumedBytes))" : nil)
+                note: object.resumedBytes > 0 ? "resumed after \(ByteCount(bytes: object.resumedBytes))" : nil)
         }
     }
 
@@ -59,7 +59,7 @@ struct QiniuTarget: PutTarget {
             (command.object.storageClass != nil, "--storage-class"), (command.store.endpoint != nil, "--endpoint"),
             (command.store.region != nil, "--region"), (command.store.signVersion != nil, "--sign-version"),
         ] where isGiven {
-            throw StoreError(.invalidArgument, "\(name) says nothing to Qiniu: leave it out")
+            throw StoreError(.invalidArgument, "\(name) is not supported by Qiniu. Leave it out.")
         }
     }
 
@@ -71,11 +71,12 @@ struct QiniuTarget: PutTarget {
             guard token.scope.bucket == bucket else {
                 throw StoreError(
                     .uploadTokenDoesNotCover,
-                    "QINIU_UPLOAD_TOKEN is for the bucket \(token.scope.bucket), and not for \(bucket)")
+                    "QINIU_UPLOAD_TOKEN is for the bucket \(token.scope.bucket), not \(bucket). Use another token.")
             }
             guard !isInsertOnly || token.isInsertOnly else {
                 throw StoreError(
-                    .invalidArgument, "--forbid-overwrite: the token in QINIU_UPLOAD_TOKEN has no insertOnly")
+                    .invalidArgument,
+                    "--forbid-overwrite requires a token with insertOnly in QINIU_UPLOAD_TOKEN. Use another token.")
             }
             return .given(token)
         }
@@ -83,7 +84,7 @@ struct QiniuTarget: PutTarget {
         else {
             throw StoreError(
                 .uploadTokenUnavailable,
-                "whose files are these? Set QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or QINIU_UPLOAD_TOKEN")
+                "No credentials were found. Set QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or QINIU_UPLOAD_TOKEN.")
         }
         return .keys(QiniuKeys(accessKey: accessKey, secretKey: .secret(secretKey))) { request, now in
             let key = request.key ?? ""
@@ -105,7 +106,8 @@ struct QiniuTarget: PutTarget {
         if !hosts.isEmpty {
             guard command.store.allowsHTTP || !hosts.contains(where: { $0.lowercased().hasPrefix("http://") }) else {
                 throw StoreError(
-                    .encryptionRequired, "an http:// host lets an eavesdropper read the token: say --allow-http")
+                    .encryptionRequired,
+                    "An eavesdropper can read the token sent to an http:// host. Use https, or pass --allow-http.")
             }
             configuration.hosts = .fixed(hosts)
         }
@@ -115,7 +117,7 @@ struct QiniuTarget: PutTarget {
         configuration.partsAtOnce = try command.store.checkedPartsAtOnce() ?? configuration.partsAtOnce
         if let text = command.store.partSize {
             guard let size = ByteCount(text), size >= .mebibytes(1), size <= .gibibytes(1) else {
-                throw StoreError(.invalidArgument, "--part-size: a part of Qiniu has 1MiB to 1GiB, as in 4MiB")
+                throw StoreError(.invalidArgument, "--part-size must be between 1MiB and 1GiB for Qiniu, as in 4MiB.")
             }
             configuration.partSize = size
             configuration.formThreshold = min(size, configuration.formThreshold)

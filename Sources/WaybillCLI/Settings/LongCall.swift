@@ -55,7 +55,7 @@ extension TakesManyArguments {
             case .numbers(let path):
                 for value in values {
                     guard let number = Int64(value) else {
-                        throw .usage("\"\(value)\" is not a number. See waybill --help.")
+                        throw .usage("\"\(value)\" is not a valid number. See waybill --help.")
                     }
                     self[keyPath: path].append(number)
                 }

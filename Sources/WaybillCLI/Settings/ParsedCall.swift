@@ -70,10 +70,11 @@ struct ParsedCall {
         for piece in pieces {
             switch piece.kind {
             case .option(let name, let value?) where !byteOptions.contains(name) && !SystemPath.isUTF8(value):
-                throw .usage("--\(name): the value is not UTF-8. Only names of files and parts of a form may be.")
+                throw .usage(
+                    "--\(name): the value is not UTF-8. Only file names and parts of a form may contain other bytes.")
             case .bare(let word) where !byteCommands.contains(path) && !SystemPath.isUTF8(word):
                 throw .usage(
-                    "\(Redaction.quoted(word)) is not UTF-8. In a URL, write each such byte as % and two digits.")
+                    "\(Redaction.quoted(word)) is not UTF-8. Percent-encode such bytes in a URL.")
             case .option, .bare, .flag, .other: break
             }
         }

@@ -68,7 +68,7 @@ struct Settings {
         switch value.lowercased() {
         case "true", "yes", "on", "1": return setting
         case "false", "no", "off", "0": return nil
-        default: throw problem("\(name) is a flag: say true or false")
+        default: throw problem("\(name) is a flag. Set it to true or false.")
         }
     }
 
@@ -80,15 +80,18 @@ struct Settings {
                 let near = line.section.split(separator: " ").dropFirst(depth).first.map { word in
                     Suggestion.sentence(for: String(word), among: command.subcommands.map(\.commandName))
                 }
-                throw file!.problem(line.number, "there is no command \"\(line.section)\".\(near ?? "")")
+                throw file!.problem(line.number, "There is no command \"\(line.section)\".\(near ?? "")")
             }
             let knowing = command.leaves(under: line.section).filter { $0.tree.knows(line.name) }
             guard knowing.isEmpty || !knowing.allSatisfy({ OptionRule.isPerCall(line.name, in: $0.path) }) else {
                 throw file!.problem(
-                    line.number, "--\(line.name) is said with each call, for it says what one call is about")
+                    line.number,
+                    "--\(line.name) can't be a setting, because it belongs to a single call. "
+                        + "Pass it on the command line."
+                )
             }
             guard !knowing.isEmpty else {
-                let place = line.section.isEmpty ? "no command has an" : "waybill \(line.section) has no"
+                let place = line.section.isEmpty ? "No command has an" : "waybill \(line.section) has no"
                 let names = command.leaves(under: line.section).flatMap { $0.tree.settings.flatMap(\.longNames) }
                 throw file!.problem(
                     line.number,

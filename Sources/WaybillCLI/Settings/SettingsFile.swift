@@ -32,12 +32,12 @@ struct SettingsFile: Sendable, Hashable {
             let line = Self.trimmed(raw)
             if line.isEmpty || line.hasPrefix("#") { continue }
             if line.hasPrefix("[") {
-                guard line.hasSuffix("]") else { throw problem(index + 1, "[ without ]") }
+                guard line.hasSuffix("]") else { throw problem(index + 1, "The \"]\" is missing.") }
                 section = line.dropFirst().dropLast().split(separator: " ").joined(separator: " ")
                 continue
             }
             guard let equals = line.firstIndex(of: "=") else {
-                throw problem(index + 1, "there is no =: write \"name = value\", and \"name = true\" for a flag")
+                throw problem(index + 1, "The \"=\" is missing. Write \"name = value\", or \"name = true\" for a flag.")
             }
             let name = Self.trimmed(line[..<equals])
             lines.append(
@@ -65,7 +65,7 @@ struct SettingsFile: Sendable, Hashable {
         let path = "\(base)/waybill/config"
         do {
             return try SettingsFile(
-                String(decoding: try InputFile.read(path, for: "settings"), as: UTF8.self), path: path)
+                String(decoding: try InputFile.read(path, for: "Settings"), as: UTF8.self), path: path)
         } catch  where error.code == .fileNotFound {
             return nil
         }

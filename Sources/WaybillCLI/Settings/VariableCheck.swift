@@ -21,7 +21,7 @@ struct VariableCheck {
         let texts = ours.compactMap { name -> String? in
             switch options[name] {
             case .isRead?: return nil
-            case .isOfCall(let option)?: return "\(name) (give --\(option) with the call)"
+            case .isOfCall(let option)?: return "\(name) (pass --\(option) on the command line)"
             case nil:
                 // The user chooses the names of credentials.
                 if name.hasPrefix(CredentialName.variable(of: "")) { return nil }

@@ -6,24 +6,25 @@ import Waybill
 struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "shrink",
-        abstract: "Makes JPEGs fit under a limit in bytes, or gives them a quality.",
+        abstract: "Compresses JPEGs to a limit in bytes or to a quality.",
         discussion: """
-            Each result is upright, never larger than its original in bytes or pixels, and has no metadata: no place, no \
-            camera, no thumbnail. It appears whole or not at all, and replaces nothing unless --force says so. A limit in \
-            bytes may scale a picture down; --min-side sets how far, and below 600 pixels a warning says so.
+            Each result is upright, never larger than its original in bytes or pixels, and has no metadata: no \
+            location, no camera, no thumbnail. It appears only when complete, and replaces nothing unless --force is \
+            given. A limit in bytes may scale an image down; --min-side limits how far. Below 600 pixels a warning is \
+            printed.
 
-            With several inputs each is tried, whatever becomes of the others, as many at once as there are processors \
-            (at most four); the exit status is that of the first that failed. In -o, {name} stands for the input's name \
-            without folder and ending, {folder} for its folder. Directories that are missing are made. Nothing is done at \
-            all if two would have one name.
+            Several inputs are processed independently, as many concurrently as there are processors (at most four); \
+            the exit status is that of the first that failed. In -o, {name} is replaced by the input's name without \
+            directory and extension, {folder} by its directory. Missing directories are created. Nothing is done if \
+            two results would have the same path.
 
-            A report shows before and after under a slider, with figures and a curve of likeness over size. It loads \
-            nothing from anywhere; its pictures of the originals are reduced to 2048 pixels and have no metadata. It stays \
-            below 20 MB: where many pictures would exceed that, it shows reduced ones with links to the files. A run that \
-            makes no picture leaves no report.
+            A report shows original and result with a slider, with figures and a curve of similarity by size. It loads \
+            no external resources; its copies of the originals are reduced to 2048 pixels and have no metadata. It \
+            stays below 20 MB: if many images would exceed that, it shows reduced ones with links to the files. A run \
+            that produces no image writes no report.
 
             EXAMPLES:
-              waybill shrink card.jpg --max-bytes 100KiB          makes card-waybill.jpg
+              waybill shrink card.jpg --max-bytes 100KiB          creates card-waybill.jpg
               waybill shrink photos/*.jpg --max-bytes 100KiB -o 'small/{name}-100k.jpg' --report small/page.html
               waybill shrink card.jpg -o - --quality 50 | wc -c
               waybill shrink page.jpg -o small.jpg --max-bytes 200KB --document
@@ -39,43 +40,44 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
         help: ArgumentHelp(
             """
-            The file to make, with {name} for the input's name; - is standard output. Unless set, the input with the \
-            ending -waybill.jpg.
+            The output file, with {name} for the input's name; - is standard output. Default: the input's name with \
+            the suffix -waybill.jpg.
             """,
             valueName: "file"), completion: .file())
     var output: String?
 
     @Option(
         name: .customLong("max-bytes"),
-        help: ArgumentHelp("The most bytes. 100KB = 100,000; 100K = 100KiB = 102,400.", valueName: "size"))
+        help: ArgumentHelp("The maximum size. 100KB = 100,000; 100K = 100KiB = 102,400.", valueName: "size"))
     var maxBytes: String?
 
     @Option(
         name: .customLong("quality"),
-        help: ArgumentHelp("1 (coarse) to 100 (fine); with --max-bytes the finest that is used.", valueName: "quality"))
+        help: ArgumentHelp("1 (coarse) to 100 (fine); with --max-bytes the maximum quality.", valueName: "quality"))
     var quality: String?
 
     @Option(
         name: .customLong("max-pixels"),
-        help: ArgumentHelp("The most pixels, as in 2.4MP or 1600x1200.", valueName: "pixels"))
+        help: ArgumentHelp("The maximum number of pixels, as in 2.4MP or 1600x1200.", valueName: "pixels"))
     var maxPixels: String?
 
     @Option(
         name: .customLong("max-side"),
-        help: ArgumentHelp("The most pixels of the longer side, as in 1600.", valueName: "pixels"))
+        help: ArgumentHelp("The maximum length of the longer side in pixels, as in 1600.", valueName: "pixels"))
     var maxSide: String?
 
     @Option(
         name: .customLong("min-side"),
         help: ArgumentHelp(
-            "With --max-bytes, the fewest pixels of the longer side; a picture that can't fit then fails.",
+            "With --max-bytes, the minimum length of the longer side in pixels; an image that can't be compressed "
+                + "that far fails.",
             valueName: "pixels"))
     var minSide: String?
 
-    @Option(name: .customLong("mode"), help: "How much work goes into the last bit of quality: draft, fast or best.")
+    @Option(name: .customLong("mode"), help: "The compression effort: draft, fast or best.")
     var mode: ShrinkMode = .best
 
-    @Flag(name: .customLong("document"), help: "Thin dark text on white paper matters most.")
+    @Flag(name: .customLong("document"), help: "Optimize for thin dark text on white paper.")
     var isDocument = false
 
     @Option(
@@ -84,10 +86,10 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
         completion: .file())
     var report: String?
 
-    @Flag(name: .customLong("force"), help: "Replace outputs and report if they are there.")
+    @Flag(name: .customLong("force"), help: "Replace existing outputs and an existing report.")
     var force = false
 
-    @Flag(name: .customLong("json"), help: "Print JSON objects on standard output, a line each, the summary last.")
+    @Flag(name: .customLong("json"), help: "Print one JSON object per line on standard output, the summary last.")
     var json = false
 
     static var manyArguments: [String: ManyArguments<Self>] { ["": .texts(\.inputs)] }
@@ -112,10 +114,10 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
         let jobs = try ShrinkPlan.jobs(inputs, output: output, page: report)
         let isToStandardOutput = jobs.contains { $0.output == "-" }
         guard !isToStandardOutput || json == nil else {
-            throw .usage("--json and the picture can't both go to standard output. Name a file with -o.")
+            throw .usage("--json and the image can't both be written to standard output. Name a file with -o.")
         }
         guard !isToStandardOutput || isatty(STDOUT_FILENO) == 0 else {
-            throw .usage("A picture is nothing for a terminal. Name a file with -o, or send it on through a pipe.")
+            throw .usage("The image is not printed to a terminal. Name a file with -o, or use a pipe.")
         }
         let isSingle = jobs.count == 1
         let run = ShrinkRun(jobs: jobs, options: options, replaces: force, page: report)
@@ -141,7 +143,8 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
     private func options() throws(CommandFailure) -> JPEGOptions {
         guard maxBytes != nil || quality != nil || maxPixels != nil || maxSide != nil else {
             throw .usage(
-                "Say what it has to become: --max-bytes 100KiB, --quality 50, --max-pixels 2.4MP or --max-side 1600.")
+                "shrink requires a target. "
+                    + "Pass --max-bytes 100KiB, --quality 50, --max-pixels 2.4MP or --max-side 1600.")
         }
         var options = JPEGOptions(mode: mode.value, isDocument: isDocument)
         if let maxBytes { options.maxBytes = try SizeArgument.size(maxBytes, for: "--max-bytes") }

@@ -24,15 +24,19 @@ enum ShrinkPlan {
         _ inputs: [String], output: String?, page: String?
     ) throws(CommandFailure) -> [ShrinkJob] {
         if inputs.count > 1 {
-            guard !inputs.contains("-") else { throw .usage("Standard input can't be one of several pictures.") }
-            guard output != "-" else { throw .usage("Standard output takes one picture, not \(inputs.count).") }
+            guard !inputs.contains("-") else {
+                throw .usage("Standard input can't be combined with other images. Leave them out.")
+            }
+            guard output != "-" else {
+                throw .usage("Standard output accepts one image; got \(inputs.count). Use {name} in -o.")
+            }
             if let output, !OutputPattern(text: output).isOpen {
                 throw .usage(
-                    "All \(inputs.count) pictures would become \(Redaction.quoted(output)). "
-                        + "Write {name} where their names belong, as in -o 'small/{name}.jpg'.")
+                    "All \(inputs.count) images would be written to \(Redaction.quoted(output)). "
+                        + "Write {name} for their names, as in -o 'small/{name}.jpg'.")
             }
         }
-        guard page != "-" else { throw .usage("--report takes the name of a file.") }
+        guard page != "-" else { throw .usage("--report must name a file.") }
         let jobs = inputs.map { input in
             guard let output else {
                 return ShrinkJob(input: input, output: input == "-" ? "-" : OutputPattern.beside(input))
@@ -49,13 +53,17 @@ enum ShrinkPlan {
         for job in jobs where job.output != "-" {
             if let other = makers.updateValue(job.input, forKey: place(of: job.output)) {
                 throw .usage(
-                    "\(Redaction.quoted(other)) and \(Redaction.quoted(job.input)) would both become \(Redaction.quoted(job.output))."
+                    "\(Redaction.quoted(other)) and \(Redaction.quoted(job.input)) would both be written to "
+                        + "\(Redaction.quoted(job.output)). Choose different names."
                 )
             }
         }
         if let page {
             if let maker = makers.updateValue("the report", forKey: place(of: page)) {
-                throw .usage("\(Redaction.quoted(maker)) and the report would both become \(Redaction.quoted(page)).")
+                throw .usage(
+                    "\(Redaction.quoted(maker)) and the report would both be written to \(Redaction.quoted(page)). "
+                        + "Choose different names."
+                )
             }
         }
         // With `--force`, a result may replace its own input, but never an input that has not been read yet.
@@ -63,7 +71,8 @@ enum ShrinkPlan {
             for place in Set([place(of: job.input), target(of: job.input)]) {
                 guard let maker = makers[place], maker != job.input else { continue }
                 throw .usage(
-                    "What becomes of \(Redaction.quoted(maker)) would replace \(Redaction.quoted(job.input)), another input."
+                    "The result of \(Redaction.quoted(maker)) would replace the input \(Redaction.quoted(job.input)). "
+                        + "Choose another name."
                 )
             }
         }
@@ -115,7 +124,7 @@ final class CreatedDirectories: Sendable {
             if unsafe mkdir(directory, 0o777) == 0 {
                 made.withLock { $0.append(directory) }
             } else if errno != EEXIST {
-                throw .output(errno, "The directory \(Redaction.quoted(directory))", cannot: "made")
+                throw .output(errno, "The directory \(Redaction.quoted(directory))", cannot: "created")
             }
         }
     }

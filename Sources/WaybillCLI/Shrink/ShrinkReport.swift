@@ -11,11 +11,11 @@ struct ShrinkReport: Sendable {
     var line: String {
         var line = "\(name) → \(Self.shown(output, "standard output")): \(ImageText.change(picture))"
         if picture.width != picture.originalWidth || picture.height != picture.originalHeight {
-            line += "; was \(picture.originalWidth) × \(picture.originalHeight)"
+            line += "; originally \(picture.originalWidth) × \(picture.originalHeight)"
         }
-        if picture.orientation != 1 { line += ", turned upright" }
-        if let profile = picture.convertedProfile { line += ", colours converted from \(profile)" }
-        if let profile = picture.droppedProfile { line += ", colours of profile \(profile) kept as they are" }
+        if picture.orientation != 1 { line += ", rotated upright" }
+        if let profile = picture.convertedProfile { line += ", colors converted from \(profile)" }
+        if let profile = picture.droppedProfile { line += ", profile \(profile) dropped without conversion" }
         if !picture.stripped.isEmpty { line += "; removed \(picture.stripped.joined(separator: ", "))" }
         return line
     }
@@ -53,16 +53,16 @@ struct ShrinkSummary: Sendable {
         guard let first = failures.first(where: \.isInterruption) ?? failures.first else { return nil }
         let count = failures.count + made.count
         guard count > 1 else { return first }
-        let reason = first.isInterruption ? "were not made: stopped by a signal" : "could not be made"
+        let reason = first.isInterruption ? "were not processed: stopped by a signal" : "failed"
         return CommandFailure(
-            code: first.code, exit: first.exit, message: "\(failures.count) of \(count) pictures \(reason).")
+            code: first.code, exit: first.exit, message: "\(failures.count) of \(count) images \(reason).")
     }
 
     /// The summary line: `12 pictures: 41.2 MiB → 1.2 MiB (2.9 %); 1 not made`.
     var line: String {
         let sizes = "\(Figures.size(before)) → \(Figures.size(after)) (\(ReportText.share(after, of: before)))"
-        var line = "\(Figures.count(made.count, "picture")): \(sizes)"
-        if !failures.isEmpty { line += "; \(failures.count) not made" }
+        var line = "\(Figures.count(made.count, "image")): \(sizes)"
+        if !failures.isEmpty { line += "; \(failures.count) failed" }
         return line
     }
 

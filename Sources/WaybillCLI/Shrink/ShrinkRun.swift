@@ -41,7 +41,7 @@ struct ShrinkRun: Sendable {
             if let page { try openFile(page) } else { nil }
         let piped =
             jobs.contains { $0.input == "-" }
-            ? try InputFile.read("-", limit: Self.maximumImageBytes, for: "the picture") : nil
+            ? try InputFile.read("-", limit: Self.maximumImageBytes, for: "the image") : nil
         Interrupt.arm()
         let cancelling = Cancelling()
         Interrupt.onFirst { _ in cancelling.cancel() }
@@ -79,7 +79,7 @@ struct ShrinkRun: Sendable {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw CommandFailure(JPEGError(.cancelled, "cancelled while it was read"), about: path)
+            throw CommandFailure(JPEGError(.cancelled, "Reading was cancelled."), about: path)
         }
     }
 

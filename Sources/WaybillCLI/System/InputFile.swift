@@ -99,8 +99,8 @@ enum StandardInput {
         }
         guard readers.count <= 1 else {
             throw .usage(
-                "Standard input can be read once, but \(readers[0]) and \(readers[1]) both read it. Write one of them to a "
-                    + "file.")
+                "Standard input can be read only once, but \(readers[0]) and \(readers[1]) both read it. "
+                    + "Save one of them to a file.")
         }
     }
 }

@@ -35,8 +35,8 @@ struct NameList {
         pending += rest
         guard pending.count <= Self.longestName else {
             throw .usage(
-                "--each-from: a name has more than \(Self.longestName) bytes. Write one name a line"
-                    + (separator == 0 ? ", or leave out -0." : ", or give -0 if they are separated by NUL bytes."))
+                "--each-from: a name has more than \(Self.longestName) bytes. Write one name per line"
+                    + (separator == 0 ? ", or leave out -0." : ", or use -0 if they are terminated by NUL bytes."))
         }
     }
 
@@ -45,7 +45,7 @@ struct NameList {
         defer { pending.removeAll(keepingCapacity: true) }
         guard !pending.isEmpty else { return }
         guard !pending.contains(0) else {
-            throw .usage("--each-from: a name contains a NUL byte. Give -0 if the names are separated by NUL bytes.")
+            throw .usage("--each-from: a name contains a NUL byte. Use -0 if the names are terminated by NUL bytes.")
         }
         names.append(SystemPath.text(of: pending))
     }

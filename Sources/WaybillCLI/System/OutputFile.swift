@@ -17,7 +17,7 @@ final class OutputFile {
         self.path = path
         self.replaces = replaces
         if !replaces, AtomicFile.exists(path) { throw Self.exists(at: path) }
-        file = try Self.attempt(path, "made") { () throws(SystemError) in
+        file = try Self.attempt(path, "created") { () throws(SystemError) in
             try AtomicFile.make(for: path, mode: mode, isNamed: isNamed)
         }
     }
@@ -31,7 +31,7 @@ final class OutputFile {
     func commit(_ bytes: [UInt8] = []) throws(CommandFailure) {
         try append(bytes)
         try Self.attempt(path, "written") { () throws(SystemError) in try file.synchronize() }
-        try Self.attempt(path, "put in its place") { () throws(SystemError) in
+        try Self.attempt(path, "moved to its destination") { () throws(SystemError) in
             if replaces { try file.replace(path) } else { try file.link(to: path) }
         }
     }
@@ -52,6 +52,6 @@ final class OutputFile {
     private static func exists(at path: String) -> CommandFailure {
         CommandFailure(
             code: .fileExists, exit: .usage,
-            message: "\(Redaction.quoted(path)) is there already. Choose another name, or say --force.")
+            message: "\(Redaction.quoted(path)) already exists. Choose another name, or use --force.")
     }
 }

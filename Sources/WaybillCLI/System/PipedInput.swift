@@ -139,7 +139,7 @@ extension PipedInput {
             guard size <= limit else {
                 throw CommandFailure(
                     code: CommandFailure.Code("tooManyBytes"), exit: .source,
-                    message: "\(shown) has more than \(ByteCount(bytes: limit)), the most that an image may have.")
+                    message: "\(shown) exceeds \(ByteCount(bytes: limit)), the maximum size of an image.")
             }
         }
     }
@@ -153,8 +153,8 @@ extension PipedInput {
         return CommandFailure(
             code: .writeFailed, exit: .fatal,
             message:
-                "\(shown) can't be kept in a temporary file: \(reason). Make room, or name another directory in the "
-                + "environment variable TMPDIR.")
+                "\(shown) can't be copied to a temporary file: \(reason). Free disk space, or set the "
+                + "environment variable TMPDIR to another directory.")
     }
 }
 

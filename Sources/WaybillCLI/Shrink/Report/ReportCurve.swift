@@ -17,12 +17,12 @@ struct ReportCurve {
     /// The HTML: the curve, or a sentence if there is nothing to draw.
     var html: String {
         guard points.count > 1 else {
-            return "<p class=\"hint\">No curve: the original is too small to be made at several sizes.</p>"
+            return "<p class=\"hint\">No curve: the original is too small to be compressed to several sizes.</p>"
         }
         return """
             <figure class="curve">
             \(svg)
-            <figcaption>Likeness over size, higher is closer to the original
+            <figcaption>Similarity by size; higher is closer to the original
             <details><summary>Figures</summary>\(table)</details></figcaption>
             </figure>
             """
@@ -32,7 +32,7 @@ struct ReportCurve {
         let path = points.map { "\(text(x($0.report.bytes))),\(text(y($0.deviation)))" }.joined(separator: " ")
         return """
             <svg viewBox="0 0 \(Int(Self.width)) \(Int(Self.height))" role="img" aria-labelledby="curve-\(number)">
-            <title id="curve-\(number)">Likeness to the original under \(points.count) limits</title>
+            <title id="curve-\(number)">Similarity to the original at \(points.count) limits</title>
             \(grid)
             \(mark)
             <polyline class="trace" points="\(path)"/>
@@ -83,7 +83,7 @@ struct ReportCurve {
         let rows = points.map { point in
             """
             <tr><td>\(ReportText.size(point.report.bytes))</td><td>\(point.report.width) × \(point.report.height)</td>\
-            <td>\(point.report.quality.map(String.init) ?? "as it was")</td><td>\(ReportText.fixed(point.deviation, 4))</td></tr>
+            <td>\(point.report.quality.map(String.init) ?? "unchanged")</td><td>\(ReportText.fixed(point.deviation, 4))</td></tr>
             """
         }
         return """

@@ -53,11 +53,11 @@ struct ReportPage: Sendable {
         """
         </main>
         <footer>
-        <p>Made by waybill \(WaybillCommand.version). “Before” is the original reduced to at most \(Self.side) pixels a side, \
-        so that this page stays small; “after” is the very file that was made, unless its section says otherwise. Neither has \
+        <p>Created by waybill \(WaybillCommand.version). “Before” is the original reduced to at most \(Self.side) pixels a side, \
+        to keep this page small; “after” is the resulting file itself, unless its section says otherwise. Neither has \
         metadata.</p>
-        <p>Likeness is the deviation of gradient similarity between a result and its original, seen at 512, 1024 and 2048 \
-        pixels: 0 is the same, 0.1 plainly worse. Only figures of one picture can be compared.</p>
+        <p>Deviation is the gradient magnitude similarity deviation between a result and its original at 512, 1024 and 2048 \
+        pixels: 0 is identical, 0.1 is clearly worse. Only values of the same image are comparable.</p>
         </footer>
         <script>\(ReportScript.text)</script>
         </body>
@@ -80,9 +80,9 @@ struct ReportPage: Sendable {
         let (summary, count) = (summary, pictures.count)
         let made = summary.made
         let (before, after) = (ReportText.size(summary.before), ReportText.size(summary.after))
-        let sizes = made.isEmpty ? "" : ": \(before) became \(after)"
-        let failed = made.count < count ? ", \(count - made.count) could not be made" : ""
-        return "\(Figures.count(made.count, "picture"))\(sizes)\(failed)"
+        let sizes = made.isEmpty ? "" : ": \(before) → \(after)"
+        let failed = made.count < count ? ", \(count - made.count) failed" : ""
+        return "\(Figures.count(made.count, "image"))\(sizes)\(failed)"
     }
 
     private var goal: String {
@@ -93,8 +93,8 @@ struct ReportPage: Sendable {
         if let side = options.maxSide { parts.append("at most \(side) pixels along a side") }
         if let side = options.minSide { parts.append("at least \(side) pixels along the longer side") }
         parts.append("mode \(options.mode)")
-        if options.isDocument { parts.append("for fine text") }
-        return "Asked for: \(parts.joined(separator: ", "))."
+        if options.isDocument { parts.append("document") }
+        return "Settings: \(parts.joined(separator: ", "))."
     }
 
     /// A table of all images, if there is more than one.
@@ -105,7 +105,7 @@ struct ReportPage: Sendable {
                 picture.thumbnail.map { "<img class=\"thumb\" alt=\"\" src=\"\(ReportSection.data($0))\">" } ?? ""
             let link = "<th scope=\"row\"><a href=\"#picture-\(index + 1)\">\(image)\(picture.title)</a></th>"
             switch picture.outcome {
-            case .failure: return "<tr>\(link)<td colspan=\"4\" class=\"bad\">could not be made</td></tr>"
+            case .failure: return "<tr>\(link)<td colspan=\"4\" class=\"bad\">failed</td></tr>"
             case .success(let report):
                 let figures = report.picture
                 return """
@@ -118,7 +118,7 @@ struct ReportPage: Sendable {
         return """
             <div class="scroll">
             <table class="overview">
-            <thead><tr><th scope="col">DecodedImage</th><th scope="col">Before</th><th scope="col">After</th>\
+            <thead><tr><th scope="col">Image</th><th scope="col">Before</th><th scope="col">After</th>\
             <th scope="col">Share</th><th scope="col">Pixels</th></tr></thead>
             <tbody>
             \(rows.joined(separator: "\n"))

@@ -22,7 +22,7 @@ struct ReportSection {
                 body = try await shown(report.picture)
             } catch {
                 let reason = ReportText.escaped("\(error)")
-                body = "\(Self.figures(report.picture))<p class=\"bad\">It can’t be shown: \(reason)</p>"
+                body = "\(Self.figures(report.picture))<p class=\"bad\">The image can’t be shown: \(reason)</p>"
             }
         }
         return """
@@ -54,18 +54,18 @@ struct ReportSection {
             let fine = JPEGOptions(maxBytes: limit, quality: 92, maxSide: ReportPage.side, mode: .fast)
             let before = try await JPEGRecompressor(fine).recompress(picture.before)
             let tools = """
-                <button type="button" class="enlarge" aria-pressed="false">Every pixel</button> \
-                <span class="hint">Drag across the picture, or use the arrow keys.</span>
+                <button type="button" class="enlarge" aria-pressed="false">Full size</button> \
+                <span class="hint">Drag across the image, or use the arrow keys.</span>
                 """
             return stage(before, try Self.bytes(of: picture.after), tools)
         case .reduced(let bytes):
             let small = JPEGOptions(maxBytes: .bytes(Int64(bytes)), quality: 85, maxSide: 640, mode: .draft)
             let before = try await JPEGRecompressor(small).recompress(picture.before)
             let after = try await JPEGRecompressor(small).recompress(picture.after)
-            let hint = "Both are reduced to 640 pixels, so that this page stays small."
+            let hint = "Both are reduced to 640 pixels to keep this page small."
             return stage(before, after.bytes, "<span class=\"hint\">\(hint)\(fileLinks)</span>")
         case .none:
-            return "<p class=\"hint\">Not shown, so that this page stays small.\(fileLinks)</p>"
+            return "<p class=\"hint\">Not shown, to keep this page small.\(fileLinks)</p>"
         }
     }
 
@@ -100,7 +100,7 @@ struct ReportSection {
             return []
         }
         do throws(CommandFailure) {
-            return try InputFile.read(path, limit: 40_000_000, for: "the result")
+            return try InputFile.read(path, limit: 40_000_000, for: "The result")
         } catch {
             throw JPEGError(.fileNotReadable, error.message)
         }
@@ -129,13 +129,13 @@ struct ReportSection {
         ]
         var rows: [(String, String)] = []
         if report.isPassedThrough {
-            rows.append(("Quality", "as it was: only metadata went"))
+            rows.append(("Quality", "unchanged: only metadata was removed"))
         } else if let quality = report.quality {
             rows.append(("Quality", "\(quality) of 100"))
         }
-        if report.orientation != 1 { rows.append(("Turned", "upright, from Exif orientation \(report.orientation)")) }
-        if let profile = report.convertedProfile { rows.append(("Colours", "sRGB, from \(profile)")) }
-        if let profile = report.droppedProfile { rows.append(("Colours", "profile \(profile) dropped")) }
+        if report.orientation != 1 { rows.append(("Rotated", "upright, from Exif orientation \(report.orientation)")) }
+        if let profile = report.convertedProfile { rows.append(("Colors", "sRGB, from \(profile)")) }
+        if let profile = report.droppedProfile { rows.append(("Colors", "profile \(profile) dropped")) }
         if !report.stripped.isEmpty { rows.append(("Removed", report.stripped.joined(separator: ", "))) }
         let items =
             figures.map { "<div><dt>\($0.0)</dt><dd class=\"figure\">\($0.1)</dd></div>" }
