@@ -63,7 +63,7 @@ struct PostQueue: Sendable {
                     + "Print responses with waybill outbox show or waybill outbox ack.")
         }
         if command.each.parallel != nil {
-            throw .usage("--parallel is not stored with an upload. Pass it to waybill outbox run as -j.")
+            throw .usage("--parallel is not stored with an upload. Use waybill outbox run -j instead.")
         }
         if command.each.failEarly { throw .usage("--fail-early can't be combined with --queue. Leave it out.") }
     }

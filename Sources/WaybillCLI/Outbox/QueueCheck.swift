@@ -75,7 +75,7 @@ enum QueueCheck {
         _ network: NetworkOptions, _ limits: LimitOptions, isInsecure: Bool
     ) throws(CommandFailure) {
         if let name = isInsecure ? "-k" : network.firstGiven ?? limits.times.firstGiven {
-            throw .usage("\(name) is not stored with an upload. Leave it out, and pass it to waybill outbox run.")
+            throw .usage("\(name) is not stored with an upload. Leave it out, and use it with waybill outbox run.")
         }
         if limits.retries != nil {
             throw .usage("--retry can't be combined with --queue. Limit the number of attempts with --attempts.")

@@ -9,7 +9,7 @@ extension Remedy {
         case .raiseStallLimit: "Try again, or raise --stall-timeout."
         case .raiseResponseLimit: "Raise --response-timeout if the server needs more time."
         case .raiseTotalLimit: "Raise -m, or leave it out."
-        case .raiseResponseBodyLimit: "Raise --max-filesize if a response of this size is expected."
+        case .raiseResponseBodyLimit: "Raise --max-filesize if such a response is expected."
         case .raiseImageLimit: "Raise --max-bytes."
         case .raiseImageLimitOrLowerSide: "Raise --max-bytes, or lower --min-side."
         case .trustAuthority: "Trust a private certificate authority with --cacert."

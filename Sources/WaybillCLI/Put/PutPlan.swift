@@ -76,8 +76,8 @@ struct PutPlan: Sendable {
     private static func checkKeys(_ files: [PutFile], _ destination: PutDestination) throws(CommandFailure) {
         guard !destination.isOneFile, let file = files.first(where: { !SystemPath.isUTF8($0.key) }) else { return }
         throw .usage(
-            "\(Redaction.quoted(file.path)) can't be a key, because it is not UTF-8. Give it "
-                + "an explicit key, or exclude it with --exclude.")
+            "The key of \(Redaction.quoted(file.path)) is not UTF-8. "
+                + "Pass an explicit key, or exclude the file with --exclude.")
     }
 
     private static func needsSlash(_ destination: PutDestination) -> CommandFailure {

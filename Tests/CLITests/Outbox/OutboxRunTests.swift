@@ -82,7 +82,7 @@ import WaybillCore
         #expect(
             summary["left"] as? Int == (isLeft ? 1 : 0)
                 && summary["failed"] as? Int == (isLeft || end == .unknown ? 0 : 1))
-        if end == .unknown { #expect(run.errorText.contains("it is unknown whether")) }
+        if end == .unknown { #expect(run.errorText.contains("unknown whether")) }
         if end == .credential { #expect(run.errorText.contains("resume --lane")) }
     }
 
@@ -98,7 +98,7 @@ import WaybillCore
             #expect(run.exit == .status(7), "\(run.errorText)")
         }
         let none = try await Tool.run(["outbox", "ls", "--outbox", folder.path("none")])
-        #expect(none.exit == .status(2) && none.errorText.contains("there is no outbox"))
+        #expect(none.exit == .status(2) && none.errorText.contains("There is no outbox"))
         #expect(!FileManager.default.fileExists(atPath: folder.path("none")))
     }
 
@@ -167,7 +167,7 @@ import WaybillCore
         let child = try desk.startOutbox("run", "-j", "1")
         try await desk.server.waitUntil { $0.requests.first?.isComplete == true }
         child.signal(SIGTERM)
-        _ = try await child.waitUntil { $0.errorText.contains("stopping: what is being sent has 20 s to end") }
+        _ = try await child.waitUntil { $0.errorText.contains("stopping: running uploads have 20 s to finish") }
         gate.open()
         let run = try await child.finish()
         #expect(run.exit == .status(143), "\(run.errorText)")
@@ -193,7 +193,7 @@ import WaybillCore
         #expect(try await desk.queue("-F", "small=1").text == "2\n")
         try await desk.server.waitUntil { $0.requests.contains { $0.answered == 200 } }
         let check = try await desk.outbox("check")
-        #expect(check.exit == .status(0) && check.text.contains("another process has it"), "\(check.text)")
+        #expect(check.exit == .status(0) && check.text.contains("another process uses it"), "\(check.text)")
         #expect(try await desk.outbox("pause", "--batch", "large").text == "1 item paused\n")
         _ = try await desk.server.peerEnd(ofConnection: 0)
         #expect(try await desk.outbox("cancel", "1", "--json").jsonSummary()["changed"] as? Int == 1)

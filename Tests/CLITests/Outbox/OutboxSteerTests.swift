@@ -47,7 +47,7 @@ import WaybillOutbox
         #expect(try await desk.deliver().exit == .status(0))
         #expect(desk.server.requests.count == 3)
         // A plain POST cannot be verified, so the item ends as before, and nothing is sent.
-        #expect(try await desk.outbox("verify", "--all").text == "1 item to be asked about\n")
+        #expect(try await desk.outbox("verify", "--all").text == "1 item to be verified\n")
         #expect(try await desk.states() == ["verify", "done"])
         #expect(try await desk.deliver().exit == .status(6))
         #expect(desk.server.requests.count == 3)
@@ -95,7 +95,7 @@ import WaybillOutbox
         let shown = try await desk.outbox("show", "1")
         for line in [
             "state            failed", "reason           status422", "attempts         1 of 4", "dedupe key       k",
-            "what             POST \(desk.server.url("/form")) (form of 2 parts)", "on unknown       ask",
+            "upload           POST \(desk.server.url("/form")) (form of 2 parts)", "on unknown       ask",
             "if changed       restart", "file             \(file)", "status           422",
             "header           X-Why: so",
             "batch            evil\\u{1b}[2J", "  no \\u{1b}[2J", "  second line",

@@ -48,22 +48,22 @@ import WaybillCore
     }
 
     @Test(arguments: [
-        (["post", "TLS", "-F", "a=b"], "Name a private authority with --cacert."),
-        (["post", "URL", "-F", "a=b", "--max-filesize", "3"], "Raise --max-filesize if that is expected."),
+        (["post", "TLS", "-F", "a=b"], "Trust a private certificate authority with --cacert."),
+        (["post", "URL", "-F", "a=b", "--max-filesize", "3"], "Raise --max-filesize if such a response is expected."),
         (["post", "URL/hang", "-F", "a=b", "--response-timeout", "0.3"], "Raise --response-timeout"),
         (["post", "URL/hang", "-F", "a=b", "-m", "0.3"], "Raise -m, or leave it out."),
         (["post", "URL", "-F", "a=b", "--unix-socket", "/s", "-x", "http://127.0.0.1:1"], "Remove one."),
         (["post", "URL", "-F", "a=b", "-U", "clerk:secret"], "Set the proxy, too."),
         (["post", "URL", "-F", "a=b", "--pinnedpubkey", "md5//x"], "Use sha256//"),
-        (["put", "FILE", "oss://cards/a", "--region", "cn-hangzhou", "-k"], "with --cacert in place of -k."),
-        (["put", "FILE", "qiniu://cards/a", "-k"], "with --cacert in place of -k."),
-        (["put", "FILE", "oss://cards/a", "--endpoint", "http://oss.example"], "give --allow-http if"),
-        (["put", "FILE", "oss://cards/a", "--endpoint", "https://oss.example/x"], "Leave the path out of --endpoint."),
+        (["put", "FILE", "oss://cards/a", "--region", "cn-hangzhou", "-k"], "with --cacert instead of -k."),
+        (["put", "FILE", "qiniu://cards/a", "-k"], "with --cacert instead of -k."),
+        (["put", "FILE", "oss://cards/a", "--endpoint", "http://oss.example"], "pass --allow-http if"),
+        (["put", "FILE", "oss://cards/a", "--endpoint", "https://oss.example/x"], "Remove the path from --endpoint."),
         (
             ["put", "FILE", "oss://cards/a", "--endpoint", "https://oss.example", "--sign-version", "v4"],
-            "Give --region, as in cn-hangzhou."
+            "Pass --region, as in --region cn-hangzhou."
         ),
-        (["form", "build", "-F", "a=b", "--boundary", "ä"], "Leave --boundary out: a random one is made."),
+        (["form", "build", "-F", "a=b", "--boundary", "ä"], "Leave --boundary out to use a random one."),
         (["post", "URL", "-F", "f=@PHOTO", "--max-bytes", "20"], "Raise --max-bytes."),
     ])
     func `a message at the shell names flags and no API`(_ arguments: [String], _ advice: String) async throws {

@@ -54,7 +54,7 @@ import Waybill
             ProgressLine(Self.progress(total: nil, rate: 0)).bar(columns: 80) == "sending front  1.2 MiB")
         #expect(
             ProgressLine(Self.progress(.awaitingResponse, acknowledged: 2_097_152)).bar(columns: 80)
-                == "waiting for the answer  100 % [============================]  2.0 of 2.0 MiB")
+                == "waiting for the response  100 % [============================]  2.0 of 2.0 MiB")
     }
 
     @Test func `only a complete transfer is 100 percent`() {

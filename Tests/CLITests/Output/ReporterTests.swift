@@ -32,7 +32,7 @@ struct ReporterTests {
         let long = UploadRetry(reason: "x", delay: .seconds(90), timeLeft: .seconds(90), number: 5, limit: 3)
         #expect(RetryText.text(long) == "retrying in 1:30: x (attempt 6 of 6)")
         #expect(ProgressLine(progress(.retrying, retry: retry)).bar(columns: 30) == "retrying in 2 s: 503 Service…")
-        #expect(ProgressLine(progress(.retrying)).bar(columns: 60) == "getting a fresh credential")
+        #expect(ProgressLine(progress(.retrying)).bar(columns: 60) == "renewing the credential")
     }
 
     @Test func `without a terminal lines are paced, and each retry has one`() {

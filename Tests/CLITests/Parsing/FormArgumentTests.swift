@@ -81,13 +81,13 @@ import Testing
     }
 
     static let malformed: [(String, String)] = [
-        ("", "no \"=\""), ("name", "no \"=\""), ("=v", "nothing before"),
+        ("", "no \"=\""), ("name", "no \"=\""), ("=v", "no name"),
         ("n=@", "no file"), ("n=@a,", "no file"), ("n=@,a", "no file"),
         ("n=<", "no file"), ("n=env:", "no environment variable"), ("n=env:1A", "no environment variable"),
         ("n=env:A-B", "no environment variable"),
-        ("n=(", "a form in a form"), ("n=(;type=multipart/mixed", "a form in a form"),
-        ("n=\"abc", "never closed"), ("n=\"abc\\\"", "never closed"), ("n=@\"a", "never closed"),
-        ("n=\"a\"b", "behind its closing quote"), ("n=@\"a\" b", "behind its closing quote"),
+        ("n=(", "nested forms"), ("n=(;type=multipart/mixed", "nested forms"),
+        ("n=\"abc", "unclosed quote"), ("n=\"abc\\\"", "unclosed quote"), ("n=@\"a", "unclosed quote"),
+        ("n=\"a\"b", "after its closing quote"), ("n=@\"a\" b", "after its closing quote"),
         ("n=a;b", "double quotes"), ("n=a;", "ends in"), ("n=a;;type=a/b", "two in a row"),
         ("n=@a;typo=a/b", "double quotes"),
         ("n=@a;type=", "invalid type"), ("n=@a;type=jpeg", "invalid type"), ("n=@a;type=/jpeg", "invalid type"),

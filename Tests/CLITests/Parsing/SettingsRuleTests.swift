@@ -242,7 +242,7 @@ import Testing
     func `an option that belongs to one call is refused in settings`(file: String) throws {
         let scene = try Scene()
         let error = #expect(throws: CommandFailure.self) { try scene.merged(["post", "u", "-F", "a=1"], file) }
-        #expect(error?.message.hasSuffix("is said with each call, for it says what one call is about") == true)
+        #expect(error?.message.contains("can't be a setting, because it belongs to a single call") == true)
     }
 
     @Test func `a malformed value in the settings is still reported by the command`() throws {

@@ -59,12 +59,12 @@ struct SettingsTests {
     }
 
     @Test(arguments: [
-        ("retry 3", "config, line 1: there is no =: write \"name = value\", and \"name = true\" for a flag"),
-        ("\n[post\n", "config, line 2: [ without ]"),
-        ("[pst]\nretry = 1", "config, line 2: there is no command \"pst\". Did you mean \"post\"?"),
-        ("retries = 3", "config, line 1: no command has an option --retries."),
+        ("retry 3", "config, line 1: The \"=\" is missing. Write \"name = value\", or \"name = true\" for a flag."),
+        ("\n[post\n", "config, line 2: The \"]\" is missing."),
+        ("[pst]\nretry = 1", "config, line 2: There is no command \"pst\". Did you mean \"post\"?"),
+        ("retries = 3", "config, line 1: No command has an option --retries."),
         ("[doctor]\nretry = 3", "config, line 2: waybill doctor has no option --retry."),
-        ("insecure = perhaps", "config, line 1: insecure is a flag: say true or false"),
+        ("insecure = perhaps", "config, line 1: insecure is a flag. Set it to true or false."),
     ])
     func `a syntax error is reported with its line`(file: String, message: String) {
         let error = #expect(throws: CommandFailure.self) { try merged("post", "u", file: file) }

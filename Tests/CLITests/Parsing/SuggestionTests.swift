@@ -35,8 +35,8 @@ struct SuggestionTests {
     }
 
     @Test(arguments: [
-        ("[pots]\nretry = 1", "config, line 2: there is no command \"pots\". Did you mean \"post\"?"),
-        ("[outbox rnu]\nretry = 1", "config, line 2: there is no command \"outbox rnu\". Did you mean \"run\"?"),
+        ("[pots]\nretry = 1", "config, line 2: There is no command \"pots\". Did you mean \"post\"?"),
+        ("[outbox rnu]\nretry = 1", "config, line 2: There is no command \"outbox rnu\". Did you mean \"run\"?"),
         ("max-byte = 1", "config, line 1: no command has an option --max-byte. Did you mean \"max-bytes\"?"),
         ("[put]\nregoin = x", "config, line 2: waybill put has no option --regoin. Did you mean \"region\"?"),
     ])
@@ -65,8 +65,8 @@ struct VariableCheckTests {
     @Test func `a variable for a per-call option is reported with the option`() throws {
         #expect(
             try warning("WAYBILL_QUEUE", "WAYBILL_HEADER")
-                == "warning: environment variables without effect: WAYBILL_HEADER (give --header with the call), "
-                + "WAYBILL_QUEUE (give --queue with the call)")
+                == "warning: environment variables without effect: WAYBILL_HEADER (pass --header on the command line), "
+                + "WAYBILL_QUEUE (pass --queue on the command line)")
     }
 
     @Test func `settings, credentials and the project's own variables are known`() throws {

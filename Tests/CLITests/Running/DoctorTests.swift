@@ -6,7 +6,7 @@ import Testing
         let run = try await Tool.run(
             ["doctor"], environment: ["https_proxy": "http://user:passw0rd@proxy.invalid:8080"])
         #expect(run.exit == .status(0), "\(run.text)")
-        for name in ["libcurl", "TLS", "libjpeg-turbo", "open files", "temporary folder", "certificates"] {
+        for name in ["libcurl", "TLS", "libjpeg-turbo", "open files", "temporary directory", "certificates"] {
             #expect(run.text.contains("\(name): "))
         }
         #expect(run.text.contains("ok      self-test: a form of 3 parts"))
@@ -19,7 +19,7 @@ import Testing
         #expect(run.exit == .status(1))
         let lines = try run.jsonLines()
         let failed = lines.filter { $0["verdict"] as? String == "failed" }
-        #expect(failed.map { $0["name"] as? String } == ["temporary folder"])
+        #expect(failed.map { $0["name"] as? String } == ["temporary directory"])
         #expect(lines.last?["exit"] as? Int == 1)
     }
 

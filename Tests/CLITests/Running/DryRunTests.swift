@@ -90,7 +90,7 @@ import WaybillCore
         let lines = dry.text.split(separator: "\n").map(String.init)
         #expect(lines.first == "POST \(scene.server.url("/form"))")
         #expect(lines.contains("  X-Key: <redacted>"))
-        #expect(lines.contains("1 attempt; connect 15.0 s, stall 15.0 s, answer 60 s"))
+        #expect(lines.contains("1 attempt; connect 15.0 s, stall 15.0 s, response 60 s"))
         #expect(lines.suffix(2) == ["part a: 1 B", "part b: plain.bin, application/octet-stream, 10 B"])
         #expect(dry.errorText.hasPrefix("would send 1 form, "))
         scene.expectUntouched()

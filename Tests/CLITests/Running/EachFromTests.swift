@@ -73,7 +73,7 @@ import Testing
 
     @Test(arguments: [["-0"], ["--each", "a", "-0"]]) func `-0 requires a list`(_ words: [String]) async throws {
         let run = try await Tool.run(["post", "http://127.0.0.1:1/", "-F", "f=@{}"] + words)
-        #expect(run.exit == .status(2) && run.errorText.contains("-0 needs --each-from"), "\(run.errorText)")
+        #expect(run.exit == .status(2) && run.errorText.contains("-0 requires --each-from"), "\(run.errorText)")
     }
 
     @Test func `a missing list is named`() async throws {

@@ -148,14 +148,14 @@ import WaybillCore
     @Test(arguments: [
         (["-F", "a=b", "--each", "x"], "Write {}"), (["-F", "f=@x;filename={}", "--each", "x"], "Write {}"),
         (["-F", "f=@{}"], "--each"), (["-F", "f=@x;filename={name}.jpg"], "--each"), (["-F", "f=<{}"], "--each"),
-        (["-F", "f=@{}", "-F", "t=<{}", "--each", "x"], "read once"),
+        (["-F", "f=@{}", "-F", "t=<{}", "--each", "x"], "not allowed after"),
         (["-F", "f=@{}", "--each", "-"], "--each-from -"),
         (["-F", "a=b", "--parallel", "2"], "--each"), (["-F", "a=b", "--fail-early"], "--each"),
         (["-F", "f=@{}", "--parallel", "0", "--each", "x"], "1 and 256"), (["-F", "f=@{}", "--each"], "--each"),
         (["-F", "f=@{}", "-o", "answer", "--each", "x", "y"], "{name}"),
-        (["-F", "f=@{}", "-o", "/tmp/{name}.json", "--each", "a/x", "b/x"], "would both become"),
-        (["-F", "f=@{}", "-o", "{folder}/{name}.txt", "--each", "a.txt"], "would take its place"),
-        (["-F", "f=@{}", "-o", "{folder}/{name}.txt", "--each", "a.jpg", "a.txt"], "would take its place"),
+        (["-F", "f=@{}", "-o", "/tmp/{name}.json", "--each", "a/x", "b/x"], "would both be written to"),
+        (["-F", "f=@{}", "-o", "{folder}/{name}.txt", "--each", "a.txt"], "would overwrite"),
+        (["-F", "f=@{}", "-o", "{folder}/{name}.txt", "--each", "a.jpg", "a.txt"], "would overwrite"),
         (["-F", "f=@{}", "--max-bytes", "10K", "--each", "x.png"], "no -F sends a JPEG"),
     ]) func `an invalid call sends nothing`(_ arguments: [String], _ hint: String) async throws {
         let server = try LoopbackServer()

@@ -108,7 +108,7 @@ import Testing
     func `two readers of standard input are refused before it is read`(_ words: [String]) async throws {
         let run = try await Tool.run(["post", "http://127.0.0.1:1/"] + words, input: Array("x".utf8))
         #expect(run.exit == .status(2))
-        #expect(run.errorText.contains("Standard input can be read once, but "), "\(run.errorText)")
+        #expect(run.errorText.contains("Standard input can be read only once, but "), "\(run.errorText)")
     }
 
     @Test(arguments: [[String](), ["--queue"]]) func `a dry run reads no input`(_ more: [String]) async throws {
@@ -117,7 +117,7 @@ import Testing
         let run = try await shell(words + "; cat; }", input: Array("still here".utf8))
         #expect(run.exit == .status(0) && run.text.hasSuffix("still here"), "\(run.text)\(run.errorText)")
         #expect(
-            (run.text + run.errorText).contains("length not known before it is read"), "\(run.text)\(run.errorText)")
+            (run.text + run.errorText).contains("length unknown until it is read"), "\(run.text)\(run.errorText)")
     }
 
     @Test func `an image from a pipe is recompressed`() async throws {
@@ -134,7 +134,7 @@ import Testing
         let run = try await shell(
             "head -c 40000001 /dev/zero | $W post http://127.0.0.1:1/ -F 'f=@-;filename=a.jpg' --max-bytes 20K")
         #expect(run.exit == .status(3))
-        #expect(run.errorText.contains("tooManyBytes in part \"f\": standard input has more than "), "\(run.errorText)")
+        #expect(run.errorText.contains("tooManyBytes in part \"f\": standard input exceeds "), "\(run.errorText)")
     }
 
     @Test func `the outbox stores a copy of standard input but references files`() async throws {
@@ -215,7 +215,7 @@ import Testing
             let refused = try await put(line)
             #expect(refused.exit == .status(2), "\(line)")
             #expect(
-                refused.errorText.contains("Write the whole key") || refused.errorText.contains("put alone"),
+                refused.errorText.contains("Write the complete key") || refused.errorText.contains("can't be combined"),
                 "\(refused.errorText)")
         }
         let named = try await put("$W <(printf y) oss://examplebucket/whole")
@@ -227,7 +227,7 @@ import Testing
         let run = try await put("{ $W - oss://examplebucket/k -n \(more); cat; }", input: Array("still here".utf8))
         #expect(run.exit == .status(0) && run.text.hasSuffix("still here"), "\(run.text)\(run.errorText)")
         #expect(
-            (run.text + run.errorText).contains("length not known before it is read"), "\(run.text)\(run.errorText)")
+            (run.text + run.errorText).contains("length unknown until it is read"), "\(run.text)\(run.errorText)")
         #expect(store.state.keys().isEmpty)
     }
 

@@ -73,7 +73,7 @@ import WaybillCore
         let run = try await Tool.run(["post", port.url(), "-F", "a=b"])
         #expect(run.exit == .status(5))
         #expect(run.errorText.contains("cannotConnect"))
-        #expect(run.errorText.contains("the server got nothing of the request"))
+        #expect(run.errorText.contains("The server received nothing of the request"))
     }
 
     @Test func `a connection lost in the body exits with 5, and a retry recovers`() async throws {
@@ -83,7 +83,7 @@ import WaybillCore
             .reset(afterBodyBytes: 100_000), .reset(afterBodyBytes: 100_000), receiveBuffer: .kibibytes(64))
         let alone = try await Tool.run(["post", server.url(), "-F", "f=@\(file)"])
         #expect(alone.exit == .status(5), "\(alone.errorText)")
-        #expect(alone.errorText.contains("it has nothing whole"))
+        #expect(alone.errorText.contains("which is incomplete"))
         let again = try await Tool.run(["post", server.url(), "-F", "f=@\(file)", "--retry", "1"])
         #expect(again.exit == .status(0), "\(again.errorText)")
         #expect(again.errorText.contains("2 attempts"))
@@ -93,7 +93,7 @@ import WaybillCore
         let server = try LoopbackServer(.closeWithoutResponse(), .neverRespond)
         let closed = try await Tool.run(["post", server.url(), "-F", "a=b", "--retry", "3"])
         #expect(closed.exit == .status(6), "\(closed.errorText)")
-        #expect(closed.errorText.contains("Look before you send it again"))
+        #expect(closed.errorText.contains("Check the server before you send it again"))
         let mute = try await Tool.run(["post", server.url(), "-F", "a=b", "--response-timeout", "0.3", "--json"])
         #expect(mute.exit == .status(6), "\(mute.errorText)")
         #expect(mute.errorText.contains("Raise --response-timeout"))

@@ -57,7 +57,7 @@ import WaybillCore
             store.state.keys() == [
                 "2026/photos/a.jpg", "2026/photos/b.tmp", "2026/photos/sub/c.jpg", "2026/photos/sub/d.txt",
             ])
-        #expect(run.errorText.contains("left out: 2 links, 1 special file"))
+        #expect(run.errorText.contains("skipped: 2 links, 1 special file"))
         #expect(run.text.split(separator: "\n").count == 4)
     }
 
@@ -223,7 +223,7 @@ import WaybillCore
         let run = try await Tool.run(
             ["put", file, server.url("/k?Signature=s"), "--response-timeout", "0.2", "--retry", "0"])
         #expect(run.exit == .status(6), "\(run.errorText)")
-        #expect(run.errorText.contains("Look before you send it again"))
+        #expect(run.errorText.contains("Check the store before you send it again"))
     }
 
     @Test(arguments: [

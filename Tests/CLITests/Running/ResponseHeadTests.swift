@@ -144,15 +144,17 @@ import WaybillCore
     }
 
     @Test(arguments: [
-        (["-i", "--json"], "summary has the header fields"), (["-i", "-o", "-", "--json"], "-i: with --json"),
-        (["-D", "-", "--json"], "-D: with --json"), (["-D", "/tmp/wb-x", "-o", "/tmp/wb-x"], "Choose two files."),
-        (["-D", "/tmp/wb-x", "-o", "/tmp/../tmp/wb-x"], "Choose two files."),
-        (["-i", "--each", "a", "b"], "-i needs -o 'PATTERN' with --each"),
-        (["-D", "-", "--each", "a", "b"], "-D: with --each name a pattern"),
-        (["-D", "head", "--each", "a", "b"], "-D: the responses for all files"),
-        (["-D", "{folder}/{name}.txt", "--each", "a.txt"], "would take its place"),
-        (["-o", "/tmp/{name}", "-D", "/tmp/{name}", "--each", "a", "b"], "would both become"),
-        (["-i", "--queue"], "-i: there is no response yet"), (["-D", "x", "--queue"], "-D: there is no response yet"),
+        (["-i", "--json"], "summary contains the header fields"), (["-i", "-o", "-", "--json"], "-i: with --json"),
+        (["-D", "-", "--json"], "-D: with --json"),
+        (["-D", "/tmp/wb-x", "-o", "/tmp/wb-x"], "Choose different files."),
+        (["-D", "/tmp/wb-x", "-o", "/tmp/../tmp/wb-x"], "Choose different files."),
+        (["-i", "--each", "a", "b"], "-i with --each requires -o 'PATTERN'"),
+        (["-D", "-", "--each", "a", "b"], "-D with --each requires a pattern"),
+        (["-D", "head", "--each", "a", "b"], "-D: all responses would be written"),
+        (["-D", "{folder}/{name}.txt", "--each", "a.txt"], "would overwrite"),
+        (["-o", "/tmp/{name}", "-D", "/tmp/{name}", "--each", "a", "b"], "would both be written to"),
+        (["-i", "--queue"], "-i can't be combined with --queue"),
+        (["-D", "x", "--queue"], "-D can't be combined with --queue"),
     ])
     func `invalid combinations are refused before a request is sent`(_ flags: [String], _ words: String) async throws {
         let server = try LoopbackServer()

@@ -15,7 +15,7 @@ import Testing
         let lines = run.errorText.split(separator: "\n")
         #expect(lines.count == 10)
         for (line, name) in zip(lines, names) { #expect(line.contains("\(name)-10k.jpg: "), "\(line)") }
-        #expect(lines.last?.hasPrefix("9 pictures: ") == true)
+        #expect(lines.last?.hasPrefix("9 images: ") == true)
         for name in names {
             let count = try folder.read("\(name)-10k.jpg").count
             #expect(count > 5_000 && count <= 10_000)
@@ -38,7 +38,7 @@ import Testing
         #expect(lines.map { $0["exit"] as? Int } == [0, 3, 2, 0, 3])
         #expect(lines.dropLast().map { $0["input"] as? String } == [good, missing, taken, last])
         #expect(lines.last?["failed"] as? Int == 2)
-        #expect(run.errorText.contains("2 of 4 pictures could not be made"))
+        #expect(run.errorText.contains("2 of 4 images failed"))
         #expect(try folder.read("taken-waybill.jpg") == Array("mine".utf8))
         #expect(
             try folder.names() == [

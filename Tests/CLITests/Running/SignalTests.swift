@@ -23,7 +23,7 @@ import WaybillCore
         let run = try await child.finish()
         #expect(run.exit == .status(status), "\(run.errorText)")
         #expect(run.errorText.contains("waybill: cancelled"))
-        #expect(run.errorText.contains("it has nothing whole"))
+        #expect(run.errorText.contains("which is incomplete"))
         _ = try await server.peerEnd()
     }
 
