@@ -46,7 +46,9 @@ struct PutReport: Sendable {
                 case .notSent? where error.part == nil: " The store received nothing."
                 default: error.isStored ? " The object was stored." : ""
                 }
-            return "\(file.path): \(CommandFailure.sentence("\(error)"))\(state)"
+            // The description may end with its context in brackets, after the full stop.
+            let text = "\(error)"
+            return "\(file.path): \(text.hasSuffix("]") ? text : CommandFailure.sentence(text))\(state)"
         }
     }
 
