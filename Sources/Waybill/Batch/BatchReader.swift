@@ -1,4 +1,4 @@
-public import WaybillCore
+import WaybillCore
 
 extension BatchRun {
     package var results: AsyncValues<Output, Never> {

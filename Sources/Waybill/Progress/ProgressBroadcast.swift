@@ -1,4 +1,4 @@
-public import WaybillCore
+import WaybillCore
 
 /// Sends the latest snapshot to any number of listeners. Without listeners, no snapshot is created.
 ///

@@ -63,7 +63,7 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
         let hidden = [(tally[.done], "delivered"), (tally[.cancelled], "cancelled")].filter { $0.0 > 0 }
         guard !hidden.isEmpty else { return }
         Console.standard.line(
-            "not shown: \(hidden.map { "\($0.0) \($0.1)" }.joined(separator: ", ")). Show them with --all.")
+            "Not shown: \(hidden.map { "\($0.0) \($0.1)" }.joined(separator: ", ")). Show them with --all.")
     }
 
     private func listJSON(_ outbox: Outbox, _ chosen: ItemSelection) async throws(CommandFailure) {

@@ -1,4 +1,4 @@
-public import WaybillCore
+import WaybillCore
 
 extension AsyncValues<[UInt8], BodyError> {
     /// Creates a sequence of the bytes of any body, in chunks of the given size or as they are read.

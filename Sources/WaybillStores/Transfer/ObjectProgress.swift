@@ -1,5 +1,5 @@
 public import Waybill
-public import WaybillCore
+import WaybillCore
 
 /// The phase of an object's upload.
 public enum ObjectPhase: String, Sendable, Hashable, CaseIterable {

@@ -120,7 +120,7 @@ import WaybillOutbox
         let lines = run.text.split(separator: "\n")
         #expect(lines.count == 3 && lines[0].hasPrefix("    ID  STATE"), "\(run.text)")
         #expect(lines[1].hasPrefix("     2  failed") && lines[2].hasPrefix("     3  paused"))
-        #expect(run.errorText == "not shown: 1 delivered; --all shows them\n")
+        #expect(run.errorText == "Not shown: 1 delivered. Show them with --all.\n")
         #expect(try await desk.outbox("ls", "--failed").text.split(separator: "\n").count == 2)
     }
 

@@ -37,7 +37,7 @@ struct SuggestionTests {
     @Test(arguments: [
         ("[pots]\nretry = 1", "config, line 2: There is no command \"pots\". Did you mean \"post\"?"),
         ("[outbox rnu]\nretry = 1", "config, line 2: There is no command \"outbox rnu\". Did you mean \"run\"?"),
-        ("max-byte = 1", "config, line 1: no command has an option --max-byte. Did you mean \"max-bytes\"?"),
+        ("max-byte = 1", "config, line 1: No command has an option --max-byte. Did you mean \"max-bytes\"?"),
         ("[put]\nregoin = x", "config, line 2: waybill put has no option --regoin. Did you mean \"region\"?"),
     ])
     func `a typo in the settings file suggests the nearest name`(_ file: String, _ message: String) async throws {

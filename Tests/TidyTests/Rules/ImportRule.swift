@@ -36,7 +36,9 @@ enum ImportRule {
         if module == "Synchronization" {
             complaints.append("use Locked: the thread sanitizer can't see into Synchronization.Mutex")
         } else if module == "Foundation" || module == "FoundationNetworking" || module == "FoundationXML" {
-            if !PackageLayers.mayUseFoundation(path) { complaints.append("\(module) here; FoundationEssentials will do") }
+            if !PackageLayers.mayUseFoundation(path) {
+                complaints.append("\(module) here; FoundationEssentials will do")
+            }
         } else if !allowed.contains(module), !PackageLayers.toolchain.contains(module) {
             complaints.append("\(target) must not import \(module)")
         }
