@@ -105,16 +105,16 @@ static const size_t rightly = SIZE_MAX;
 
 static __attribute__((noinline)) size_t classify_long_padding(
     const unsigned char *rest, size_t count, size_t padding_limit) {
-    size_t blanks = padding_looked_at;
+    size_t padding = padding_looked_at;
     unsigned other = 0;
-    while (blanks <= padding_limit && blanks + 2 * padding_looked_at <= count) {
-        other = not_blank_in_16(rest + blanks);
+    while (padding <= padding_limit && padding + 2 * padding_looked_at <= count) {
+        other = not_blank_in_16(rest + padding);
         if (other != 0) break;
-        blanks += padding_looked_at;
+        padding += padding_looked_at;
     }
     if (other == 0) return completes_delimiter(rest, count, padding_limit) ? rightly : 0;
-    const size_t all = blanks + (size_t)__builtin_ctz(other);
-    return all > padding_limit || (rest[all] == '\r' && rest[all + 1] == '\n') ? rightly : blanks;
+    const size_t all = padding + (size_t)__builtin_ctz(other);
+    return all > padding_limit || (rest[all] == '\r' && rest[all + 1] == '\n') ? rightly : padding;
 }
 
 static inline size_t classify_tail(const unsigned char *rest, size_t count, size_t padding_limit) {
@@ -122,8 +122,8 @@ static inline size_t classify_tail(const unsigned char *rest, size_t count, size
     if (rest[0] == '-') return rest[1] == '-' ? rightly : 0;
     const unsigned other = not_blank_in_16(rest);
     if (other == 0) return classify_long_padding(rest, count, padding_limit);
-    const size_t blanks = (size_t)__builtin_ctz(other);
-    return (rest[blanks] == '\r' && rest[blanks + 1] == '\n') || blanks > padding_limit ? rightly : 0;
+    const size_t padding = (size_t)__builtin_ctz(other);
+    return (rest[padding] == '\r' && rest[padding + 1] == '\n') || padding > padding_limit ? rightly : 0;
 }
 
 // Skips candidates that repeat the previous one. If the bytes from one candidate up to the next equal those from the

@@ -139,7 +139,7 @@ import Waybill
         try #require(result == 0, "errno \(errno)")
     }
 
-    // MARK: What a form says
+    // MARK: Form contents
 
     @Test func `an empty field name is refused`() async throws {
         let error = try await failure([.text("a", "b"), .text("", "value")])
@@ -156,7 +156,7 @@ import Waybill
         expectNothingSent(error)
     }
 
-    // MARK: Where it is sent
+    // MARK: Destinations
 
     @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "/card", "", "http://", "not a url"])
     func `a URL that is not for uploads is refused`(url: String) async throws {
@@ -188,7 +188,7 @@ import Waybill
         expectNothingSent(error)
     }
 
-    // MARK: What servers do
+    // MARK: Server behavior
 
     @Test func `a server that closes during the body leaves the upload incomplete`() async throws {
         let server = try LoopbackServer(.close(afterBodyBytes: 500_000, .abandon))

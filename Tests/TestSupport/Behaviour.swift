@@ -63,7 +63,7 @@ package struct Behaviour: Sendable {
 }
 
 extension Behaviour {
-    // MARK: What servers do
+    // MARK: Server behavior
 
     /// Reads the whole body and then responds.
     package static func respond(
@@ -96,7 +96,7 @@ extension Behaviour {
         Behaviour([.send(Answer(status)), .forgetBody])
     }
 
-    // MARK: What goes wrong
+    // MARK: Faults
 
     /// Reads the given number of body bytes and no more; the connection stays open.
     package static func stall(afterBodyBytes count: Int) -> Behaviour { Behaviour([.read(count), .hold]) }

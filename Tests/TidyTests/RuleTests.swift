@@ -207,6 +207,26 @@ struct RuleTests {
         }
     }
 
+    @Test func `a forbidden word is found in prose only`() {
+        func count(_ text: String, _ path: String) -> Int {
+            PlainWordRule.findings(in: TextFile(path: path, text: text)).count
+        }
+        let words = [
+            "Who" + "ever listens", "no" + "body", "is t" + "old", "let" + " go", "12 is" + " none", "for" + " ever",
+        ]
+        for word in words {
+            #expect(count("// \(word)\n", "Sources/Waybill/A.swift") == 1, "\(word)")
+            #expect(count("let a = \"\(word).\"\n", "Sources/Waybill/A.swift") == 1, "\(word)")
+            #expect(count("\(word)\n", "Docs/A.md") == 1, "\(word)")
+            #expect(count("    @Test func `\(word)`() {}\n", "Tests/WaybillTests/ATests.swift") == 1, "\(word)")
+            #expect(count("# \(word)\n", "Scripts/a") == 1, "\(word)")
+            #expect(count("let a = \"\(word)\"\n", "Tests/WaybillTests/ATests.swift") == 0, "\(word)")
+            #expect(count("run \(word)\n", "Scripts/a") == 0, "\(word)")
+        }
+        #expect(count("let told = 1  // or `nil` if there is none\n", "Sources/Waybill/A.swift") == 0)
+        #expect(count("unfold, letgo, forever\n", "Docs/A.md") == 0)
+    }
+
     @Test func `merge conflict markers are reported in any file`() {
         for mark in ["<", ">"] {
             #expect(found(String(repeating: mark, count: 7) + " main", in: "Fuzz/README.md") == 1)

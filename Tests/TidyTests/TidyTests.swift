@@ -61,6 +61,10 @@ struct TidyTests {
             checkout.files.flatMap { MessageRule.findings(in: $0, wireNames: wireNames) }, "see \(MessageRule.table)")
     }
 
+    @Test func `documents, comments, messages and test names use plain words`() {
+        expectNone(checkout.files.flatMap(PlainWordRule.findings), "see CONTRIBUTING.md")
+    }
+
     @Test func `every target has tests`() {
         expectNone(LayoutRule.findings(paths: checkout.paths), "see PackageLayers.swift for exceptions")
     }

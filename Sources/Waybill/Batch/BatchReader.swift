@@ -57,14 +57,14 @@ final class BatchListener<Item: Sendable, Upload: BatchUpload>: Sendable {
         let (seen, wasLast) = state.withLock { ($0.seen, $0.wasLast) }
         if wasLast || Task.isCancelled { return nil }
         if let seen {
-            await run.state.wait(atMost: Self.pause, clock: run.clock) { $0.ledger.isFinished }
-            await run.state.wait { $0.version != seen || $0.ledger.isFinished }
+            await run.state.wait(atMost: Self.pause, clock: run.clock) { $0.batchState.isFinished }
+            await run.state.wait { $0.version != seen || $0.batchState.isFinished }
             if Task.isCancelled { return nil }
         }
         let now = run.stopwatch.elapsed
         let (sums, rate, version, elapsed) = run.state.read { state in
             (
-                state.ledger.sums(at: now), state.uploads.values.reduce(0) { $0 + $1.rate }, state.version,
+                state.batchState.sums(at: now), state.uploads.values.reduce(0) { $0 + $1.rate }, state.version,
                 state.duration ?? now
             )
         }

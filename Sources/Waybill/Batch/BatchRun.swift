@@ -17,7 +17,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
     }
 
     struct State: Sendable {
-        var ledger: BatchState
+        var batchState: BatchState
         /// Calls of the caller's closure that have not returned.
         var asking: [Int: Task<BatchWork<Upload>, any Error>] = [:]
         var uploads: [Int: Running] = [:]
@@ -31,7 +31,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         /// Increases with every change that a snapshot shows.
         var version = 0
 
-        func isUnwanted(_ index: Int) -> Bool { isCancelled || ledger.isCancelled(index) }
+        func isUnwanted(_ index: Int) -> Bool { isCancelled || batchState.isCancelled(index) }
     }
 
     /// The maximum number of failures in the summary.
@@ -78,7 +78,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         (self.onSnapshot, self.onEnd, self.onFinish) = (onSnapshot, onEnd, onFinish)
         state = Observed(
             State(
-                ledger: BatchState(
+                batchState: BatchState(
                     window: options.window ?? window, buffer: options.unreadResults, count: count, options: options)))
     }
 
@@ -104,23 +104,23 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
             } catch {
                 return change { state in
                     state.sourceError = error
-                    state.ledger.stop()
+                    state.batchState.stop()
                 }
             }
-            guard let item else { return change { $0.ledger.exhaust() } }
+            guard let item else { return change { $0.batchState.exhaust() } }
             await begin(item, ask)
         }
     }
 
     private func mayTake() async -> Bool {
-        await state.wait { $0.ledger.isStopped || $0.ledger.mayTake(isRead: $0.readers > 0) }
-        return state.read { !$0.ledger.isStopped }
+        await state.wait { $0.batchState.isStopped || $0.batchState.mayTake(isRead: $0.readers > 0) }
+        return state.read { !$0.batchState.isStopped }
     }
 
     private func begin(_ item: Item, _ ask: @escaping Ask) async {
         // The batch may have been cancelled while the source created the item.
         let (index, isUnwanted) = change { state in
-            let (index, isCancelled) = state.ledger.take()
+            let (index, isCancelled) = state.batchState.take()
             return (index, isCancelled || state.isCancelled)
         }
         guard !isUnwanted else { return end(index, item, .failure(.cancelledBeforeStart)) }
@@ -165,7 +165,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
             if early == nil, isUnwanted { return nil }
             let upload = early ?? work.start()
             state.uploads[index] = Running(upload: upload, expectedLength: work.expectedLength)
-            return (upload, isUnwanted, state.ledger.isPaused, state.listeners > 0)
+            return (upload, isUnwanted, state.batchState.isPaused, state.listeners > 0)
         }
         guard let (upload, isUnwanted, isPaused, isWatched) = entered else { return nil }
         if isUnwanted { upload.cancel() }
@@ -189,7 +189,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
             case .success: (ending, error) = (.succeeded, nil)
             case .failure(let failure): (ending, error) = (failure.isCancelled ? .cancelled : .failed, failure)
             }
-            let (isFirstEnd, drop) = state.ledger.end(
+            let (isFirstEnd, drop) = state.batchState.end(
                 index, ending, acknowledged: bytes?.acknowledged ?? 0, total: bytes?.total, isRead: state.readers > 0,
                 at: time)
             guard isFirstEnd else { return (false, ended) }
@@ -212,7 +212,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         let (value, isLast) = state.update { state in
             let value = body(&state)
             state.version += 1
-            let isLast = state.ledger.isFinished && state.duration == nil
+            let isLast = state.batchState.isFinished && state.duration == nil
             if isLast { state.duration = now }
             return (value, isLast)
         }
@@ -225,15 +225,15 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
 
 extension BatchRun {
     package var executing: [Int: Upload] { state.read { $0.uploads.mapValues(\.upload) } }
-    package var isPaused: Bool { state.read { $0.ledger.isPaused } }
-    package var acknowledged: Int64 { state.read { $0.ledger.sums(at: .zero).acknowledged } }
+    package var isPaused: Bool { state.read { $0.batchState.isPaused } }
+    package var acknowledged: Int64 { state.read { $0.batchState.sums(at: .zero).acknowledged } }
 
     package func cancel() {
         let (uploads, asking) = change { state in
             state.isCancelled = true
-            if !endsRemaining { state.ledger.stop() }
+            if !endsRemaining { state.batchState.stop() }
             // A paused batch would not take the remaining items.
-            state.ledger.setPaused(false)
+            state.batchState.setPaused(false)
             // Cancel the last uploads first: a released slot must not start an upload that is cancelled next.
             let uploads = state.uploads.sorted { $0.key > $1.key }.map(\.value.upload)
             return (uploads, Array(state.asking.values))
@@ -245,7 +245,7 @@ extension BatchRun {
 
     package func cancel(at index: Int) {
         let (upload, asking) = change { state in
-            state.ledger.cancel(index) ? (state.uploads[index]?.upload, state.asking[index]) : (nil, nil)
+            state.batchState.cancel(index) ? (state.uploads[index]?.upload, state.asking[index]) : (nil, nil)
         }
         asking?.cancel()
         upload?.cancel()
@@ -254,7 +254,7 @@ extension BatchRun {
     package func setPaused(_ isPaused: Bool) {
         let uploads = change { state -> [Upload] in
             guard !state.isCancelled else { return [] }
-            state.ledger.setPaused(isPaused)
+            state.batchState.setPaused(isPaused)
             return state.uploads.values.map(\.upload)
         }
         for upload in uploads { follow(isPaused, upload) }
@@ -267,7 +267,7 @@ extension BatchRun {
         while true {
             if wanted { upload.pause() } else { upload.resume() }
             // Cancelling pauses the uploads that it cancels; do not resume them.
-            let now = state.read { $0.isCancelled ? wanted : $0.ledger.isPaused }
+            let now = state.read { $0.isCancelled ? wanted : $0.batchState.isPaused }
             if now == wanted { return }
             wanted = now
         }
@@ -279,13 +279,13 @@ extension BatchRun {
 extension BatchRun {
     /// Waits for the end of the last item, even if the task is cancelled.
     package func finished() async -> BatchSummary<Upload.Failure> {
-        await state.wait(ignoresCancellation: true) { $0.ledger.isFinished }
+        await state.wait(ignoresCancellation: true) { $0.batchState.isFinished }
         return state.read { state in
-            let ledger = state.ledger
+            let batchState = state.batchState
             return BatchSummary(
-                taken: ledger.taken, succeeded: ledger.counts[.succeeded] ?? 0, failed: ledger.counts[.failed] ?? 0,
-                cancelled: ledger.counts[.cancelled] ?? 0, acknowledged: ledger.sums(at: .zero).acknowledged,
-                duration: state.duration ?? .zero, failures: state.failures, isComplete: ledger.isExhausted,
+                taken: batchState.taken, succeeded: batchState.counts[.succeeded] ?? 0, failed: batchState.counts[.failed] ?? 0,
+                cancelled: batchState.counts[.cancelled] ?? 0, acknowledged: batchState.sums(at: .zero).acknowledged,
+                duration: state.duration ?? .zero, failures: state.failures, isComplete: batchState.isExhausted,
                 sourceError: state.sourceError)
         }
     }
@@ -303,10 +303,10 @@ extension BatchRun {
 
     func nextResult() async -> Output? {
         while true {
-            await state.wait { !$0.results.isEmpty || $0.ledger.isFinished }
+            await state.wait { !$0.results.isEmpty || $0.batchState.isFinished }
             let (result, isOver) = state.update { state -> (Output?, Bool) in
-                guard !state.results.isEmpty else { return (nil, state.ledger.isFinished) }
-                state.ledger.read()
+                guard !state.results.isEmpty else { return (nil, state.batchState.isFinished) }
+                state.batchState.read()
                 return (state.results.removeFirst(), false)
             }
             if result != nil || isOver || Task.isCancelled { return result }
@@ -326,7 +326,7 @@ extension BatchRun {
             guard task == nil else { return }
             task = Task { [weak self] in
                 let lengths = await measure()
-                self?.change { $0.ledger.expect(lengths) }
+                self?.change { $0.batchState.expect(lengths) }
             }
         }
     }
@@ -335,12 +335,12 @@ extension BatchRun {
     private func watch(_ index: Int) async {
         guard let running = state.read({ $0.uploads[index] }) else { return }
         if let expected = await running.expectedLength() {
-            change { $0.ledger.expect(index, expected.bytes, isExact: expected.isExact) }
+            change { $0.batchState.expect(index, expected.bytes, isExact: expected.isExact) }
         }
         await running.upload.follow { snapshot in
             let time = stopwatch.elapsed
             let isHeard = change { state in
-                state.ledger.progress(
+                state.batchState.progress(
                     index, acknowledged: snapshot.acknowledged, total: snapshot.total, isMoving: snapshot.isMoving,
                     at: time)
                 state.uploads[index]?.rate = snapshot.bytesPerSecond

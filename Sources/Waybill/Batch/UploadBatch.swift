@@ -64,7 +64,7 @@ public final class UploadBatch<Item: Sendable>: Sendable {
 extension UploadBatch: CustomStringConvertible {
     /// The number of items that were taken and that have ended.
     public var description: String {
-        let (taken, ended) = run.state.read { ($0.ledger.taken, $0.ledger.ended) }
+        let (taken, ended) = run.state.read { ($0.batchState.taken, $0.batchState.ended) }
         return "batch: \(taken) taken, \(ended) ended"
     }
 }

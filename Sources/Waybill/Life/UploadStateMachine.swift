@@ -110,8 +110,8 @@ package struct UploadStateMachine: Sendable {
             return [beginAttempt(remainingLimits(of: failure)), .requeue(isHeld: snapshot.isPaused)]
         case (.refreshing, .credentialFailed(let attempt, let error)) where attempt == snapshot.attempt:
             history.clearSequel()
-            let told = history.error(error.code, error.message, snapshot: snapshot, cause: error.cause)
-            return end(.failure(told), as: .failed)
+            let reported = history.error(error.code, error.message, snapshot: snapshot, cause: error.cause)
+            return end(.failure(reported), as: .failed)
         default:
             return []
         }

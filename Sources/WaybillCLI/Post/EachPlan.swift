@@ -26,7 +26,7 @@ struct EachPlan: Sendable {
     /// The log of the forms' images.
     let images: ImageLog
     private let pieces: [Piece]
-    private let pictures: ImageSettings
+    private let imageSettings: ImageSettings
 
     /// Validates and reads. `words` are the words of the command line, for the order of `-F` and `--form-string`.
     init(_ command: PostCommand, arguments words: [String]) throws(CommandFailure) {
@@ -37,17 +37,17 @@ struct EachPlan: Sendable {
         guard arguments.contains(where: \.sendsEach) else {
             throw .usage("--each: no -F sends the files. Write {} for their paths, as in -F 'FILE=@{}'.")
         }
-        let pictures = try ImageSettings(command.form, log: images)
+        let imageSettings = try ImageSettings(command.form, log: images)
         var shared = FormAssembly(isQueued: command.queue.isWanted)
         var pieces: [Piece] = []
-        for argument in arguments { pieces.append(try Self.piece(argument, pictures, &shared)) }
-        (self.pieces, self.pictures) = (pieces, pictures)
+        for argument in arguments { pieces.append(try Self.piece(argument, imageSettings, &shared)) }
+        (self.pieces, self.imageSettings) = (pieces, imageSettings)
         var sent = shared.files
-        for file in files { sent += try Self.form(of: pieces, file, pictures, findsPipes: false).files }
+        for file in files { sent += try Self.form(of: pieces, file, imageSettings, findsPipes: false).files }
         // A list of files may contain JPEGs in one call and none in another.
-        try pictures.checkUse(by: sent, isComplete: command.each.list == nil)
+        try imageSettings.checkUse(by: sent, isComplete: command.each.list == nil)
         // The secrets are those of the shared texts; the other pieces are files.
-        var first = try Self.form(of: pieces, files.first ?? "", pictures, findsPipes: false)
+        var first = try Self.form(of: pieces, files.first ?? "", imageSettings, findsPipes: false)
         first.join(secretsOf: shared)
         post = try PostPlan(command, form: first, images: images)
         let (output, head) = (command.output.output, command.output.head)
@@ -67,7 +67,7 @@ struct EachPlan: Sendable {
 
     /// Returns the form of a file.
     func form(for file: String) throws(CommandFailure) -> MultipartForm {
-        MultipartForm(try Self.form(of: pieces, file, pictures).parts)
+        MultipartForm(try Self.form(of: pieces, file, imageSettings).parts)
     }
 
     /// Returns the configuration of the session, with enough slots for `--parallel`. A rate limit applies to all
@@ -83,7 +83,7 @@ struct EachPlan: Sendable {
     }
 
     private static func piece(
-        _ argument: FormArgument, _ pictures: ImageSettings, _ shared: inout FormAssembly
+        _ argument: FormArgument, _ imageSettings: ImageSettings, _ shared: inout FormAssembly
     ) throws(CommandFailure) -> Piece {
         if case .textFile(let path) = argument.source, EachPattern(path).isOpen {
             throw .usage(
@@ -97,14 +97,14 @@ struct EachPlan: Sendable {
             if !isPiped || argument.patterns.contains(where: \.isOpen) { return .files(argument) }
         }
         let count = shared.parts.count
-        try shared.add(argument, pictures: pictures, environment: Environment.value)
+        try shared.add(argument, imageSettings: imageSettings, environment: Environment.value)
         let parts = Array(shared.parts[count...])
         if let name = argument.fileName.map(EachPattern.init), name.isOpen { return .named(parts, name) }
         return .parts(parts)
     }
 
     private static func form(
-        of pieces: [Piece], _ file: String, _ pictures: ImageSettings, findsPipes: Bool = true
+        of pieces: [Piece], _ file: String, _ imageSettings: ImageSettings, findsPipes: Bool = true
     ) throws(CommandFailure) -> FormAssembly {
         var form = FormAssembly(file: file, findsPipes: findsPipes)
         for piece in pieces {
@@ -118,7 +118,7 @@ struct EachPlan: Sendable {
                         return part
                     })
             case .files(let argument):
-                try form.add(argument.filled(for: file), pictures: pictures, environment: Environment.value)
+                try form.add(argument.filled(for: file), imageSettings: imageSettings, environment: Environment.value)
             }
         }
         return form

@@ -30,18 +30,18 @@ struct FormAssembly {
         _ options: FormOptions, arguments words: [String], isQueued: Bool = false, images: ImageLog? = nil
     ) throws(CommandFailure) {
         let all = try Self.arguments(options, inOrderOf: words)
-        let pictures = try ImageSettings(options, log: images)
-        try self.init(all, pictures: pictures, environment: Environment.value, isQueued: isQueued)
+        let imageSettings = try ImageSettings(options, log: images)
+        try self.init(all, imageSettings: imageSettings, environment: Environment.value, isQueued: isQueued)
     }
 
     /// Assembles the form and reads texts from files. `environment` returns the value of a variable.
     init(
-        _ arguments: [FormArgument], pictures: ImageSettings, environment: (String) -> String?,
+        _ arguments: [FormArgument], imageSettings: ImageSettings, environment: (String) -> String?,
         isQueued: Bool = false
     ) throws(CommandFailure) {
         self.isQueued = isQueued
-        for argument in arguments { try add(argument, pictures: pictures, environment: environment) }
-        try pictures.checkUse(by: files)
+        for argument in arguments { try add(argument, imageSettings: imageSettings, environment: environment) }
+        try imageSettings.checkUse(by: files)
     }
 
     /// Returns the parsed arguments of `-F` and `--form-string`, in the order in which they were given.
@@ -59,7 +59,7 @@ struct FormAssembly {
 
     /// Adds the parts of an argument, and reads its text.
     mutating func add(
-        _ argument: FormArgument, pictures: ImageSettings, environment: (String) -> String?
+        _ argument: FormArgument, imageSettings: ImageSettings, environment: (String) -> String?
     ) throws(CommandFailure) {
         try checkSecrecy(of: argument)
         switch argument.source {
@@ -82,7 +82,7 @@ struct FormAssembly {
             let purpose = "-F \(Redaction.quoted(argument.name))"
             add(argument, try InputFile.read(path, for: purpose), isSecret: true)
         case .files(let files):
-            for file in files { try add(file, named: argument.name, pictures) }
+            for file in files { try add(file, named: argument.name, imageSettings) }
         }
     }
 
@@ -119,18 +119,18 @@ struct FormAssembly {
     }
 
     private mutating func add(
-        _ file: FormArgument.File, named name: String, _ pictures: ImageSettings
+        _ file: FormArgument.File, named name: String, _ imageSettings: ImageSettings
     ) throws(CommandFailure) {
         let isJPEG = Self.isJPEG(file)
         files.append((name, isJPEG))
-        let options = pictures.options(forPart: name, isJPEG: isJPEG)
+        let options = imageSettings.options(forPart: name, isJPEG: isJPEG)
         if options != nil, let type = file.contentType, !Self.isJPEG(type) {
             throw .usage(
                 "-F: \(Redaction.quoted(name)) is compressed as a JPEG and can't have the type "
                     + "\(Redaction.escaped(type)). Leave out ;type=.")
         }
         var onPrepared: (@Sendable (JPEGReport) -> Void)?
-        if let options, let log = pictures.log {
+        if let options, let log = imageSettings.log {
             let part = ImageLog.Part(form: self.file, index: parts.count, name: name, path: file.path)
             onPrepared = { report in log.add(part, report, options) }
         }
@@ -153,8 +153,8 @@ struct FormAssembly {
     /// Returns whether a file is a JPEG, based on its content type or its names.
     static func isJPEG(_ file: FormArgument.File) -> Bool {
         let table = ContentTypeTable.standard
-        let told = part(file, named: "").fileName.flatMap(table.type) ?? table.type(forFile: file.path)
-        return (file.contentType ?? told).map { isJPEG($0) } ?? false
+        let typeOfName = part(file, named: "").fileName.flatMap(table.type) ?? table.type(forFile: file.path)
+        return (file.contentType ?? typeOfName).map { isJPEG($0) } ?? false
     }
 
     private static func isJPEG(_ contentType: String) -> Bool {

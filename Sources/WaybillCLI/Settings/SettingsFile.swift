@@ -72,9 +72,9 @@ struct SettingsFile: Sendable, Hashable {
     }
 
     private static func trimmed(_ text: some StringProtocol) -> String {
-        let blanks: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" || $0 == "\r\n" }
-        let rest = text.drop(while: blanks)
-        guard let last = rest.lastIndex(where: { !blanks($0) }) else { return "" }
+        let whitespace: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" || $0 == "\r\n" }
+        let rest = text.drop(while: whitespace)
+        guard let last = rest.lastIndex(where: { !whitespace($0) }) else { return "" }
         return String(rest[...last])
     }
 

@@ -161,8 +161,8 @@ extension MultipartPart {
             contentType = contentType ?? type
             return
         }
-        if let told = table.type(forFile: name), MagicBytes.sharesContainer(told, with: type) {
-            contentType = contentType ?? told
+        if let typeOfName = table.type(forFile: name), MagicBytes.sharesContainer(typeOfName, with: type) {
+            contentType = contentType ?? typeOfName
             return
         }
         contentType = contentType ?? type

@@ -28,14 +28,14 @@ struct ResultPump: Sendable {
     func catchUp() async -> Bool {
         guard let onResult = configuration.onResult else { return true }
         do throws(OutboxError) {
-            var told = try await core.store.mark(OutboxMark.hooked)
+            var processed = try await core.store.mark(OutboxMark.hooked)
             while true {
-                let page = try await core.store.results(after: told, limit: 100)
+                let page = try await core.store.results(after: processed, limit: 100)
                 if page.isEmpty { return true }
                 for result in page {
                     guard await tell(result, onResult) else { return false }
-                    told = result.sequence
-                    try await core.store.raise(OutboxMark.hooked, to: told)
+                    processed = result.sequence
+                    try await core.store.raise(OutboxMark.hooked, to: processed)
                 }
             }
         } catch {

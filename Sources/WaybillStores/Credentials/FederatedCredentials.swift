@@ -24,7 +24,7 @@ final class FederatedCredentials: Sendable {
     private let limit: Duration
     private let clock: any Clock<Duration>
     private let stopwatch: Stopwatch
-    private let ledger: Observed<CredentialCache>
+    private let cache: Observed<CredentialCache>
 
     /// Creates a provider with a closure that fetches credentials.
     ///
@@ -42,7 +42,7 @@ final class FederatedCredentials: Sendable {
         limit = pace.limit
         self.clock = clock
         stopwatch = Stopwatch(clock)
-        ledger = Observed(CredentialCache(pace: pace))
+        cache = Observed(CredentialCache(pace: pace))
     }
 
     /// Returns the cached credentials, or fetches new ones.
@@ -50,7 +50,7 @@ final class FederatedCredentials: Sendable {
         at now: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> StoreCredentials {
         let time = stopwatch.elapsed
-        switch ledger.update({ $0.decide(now: now, elapsed: time, rejecting: rejecting) }) {
+        switch cache.update({ $0.decide(now: now, elapsed: time, rejecting: rejecting) }) {
         case .use(let credentials):
             return credentials
         case .useAndFetch(let credentials, let flight):
@@ -72,7 +72,7 @@ final class FederatedCredentials: Sendable {
             let result = await fetched()
             let time = self.stopwatch.elapsed
             let now = start.addingTimeInterval((time - began) / .seconds(1))
-            ledger.update { $0.land(flight: flight, result, now: now, elapsed: time) }
+            cache.update { $0.land(flight: flight, result, now: now, elapsed: time) }
         }
     }
 
@@ -98,8 +98,8 @@ final class FederatedCredentials: Sendable {
     private func landing(
         of flight: Int, rejecting: StoreCredentials?
     ) async throws(StoreError) -> StoreCredentials {
-        await ledger.wait { $0.landed >= flight }
-        let (landed, result) = ledger.read { ($0.landed, $0.lastResult) }
+        await cache.wait { $0.landed >= flight }
+        let (landed, result) = cache.read { ($0.landed, $0.lastResult) }
         guard landed >= flight, let result else {
             throw StoreError(
                 .cancelled,
@@ -128,9 +128,9 @@ extension CredentialProvider {
         pace: CredentialPace = CredentialPace(), clock: any Clock<Duration> = ContinuousClock(),
         _ fetch: @escaping @Sendable () async throws -> StoreCredentials?
     ) -> CredentialProvider {
-        let cache = FederatedCredentials(pace: pace, clock: clock, fetch: fetch)
+        let source = FederatedCredentials(pace: pace, clock: clock, fetch: fetch)
         return CredentialProvider { now, rejected throws(StoreError) in
-            try await cache.credentials(at: now, rejecting: rejected)
+            try await source.credentials(at: now, rejecting: rejected)
         }
     }
 

@@ -57,8 +57,8 @@ extension Delivery {
     /// Returns the record that was saved last, even if it no longer matches the file.
     func record(endpoint: String, bucket: String, key: String?) -> ResumeRecord? {
         guard let resume, !resume.isEmpty else { return nil }
-        let nobody = ResumeSubject(endpoint: endpoint, bucket: bucket, key: key, path: "")
-        switch ResumeRecord.read(resume, for: nobody, at: 0) {
+        let unnamed = ResumeSubject(endpoint: endpoint, bucket: bucket, key: key, path: "")
+        switch ResumeRecord.read(resume, for: unnamed, at: 0) {
         case .usable(let record), .useless(_, let record?): return record
         case .none, .useless: return nil
         }

@@ -127,7 +127,7 @@ struct FaultDriver: Sendable {
         }
     }
 
-    // MARK: Looking
+    // MARK: Checks
 
     private func expect(_ isMet: Bool, _ what: String, _ report: Report) {
         #expect(isMet, "\(row), \(shape): \(what)\nThe upload's log:\(report.log.text)")

@@ -23,7 +23,7 @@ enum FaultTable {
         { size in [Behaviour([.read(FaultRow.read(place, of: size))] + steps)] }
     }
 
-    // MARK: Nobody takes the request
+    // MARK: Connection failures
 
     static let connecting: [FaultRow] = [
         FaultRow(
@@ -67,7 +67,7 @@ enum FaultTable {
         Set(codes.flatMap { [.failure($0, .incomplete), .failure($0, .unknown)] })
     }
 
-    // MARK: Nothing moves
+    // MARK: Stalls
 
     static let stalls: [FaultRow] = Place.allCases.map { place in
         let isOpen = place == .before || place == .middle
@@ -82,7 +82,7 @@ enum FaultTable {
             endings: [.failure(.totalTimeout, unanswered(place))])
     }
 
-    // MARK: Answers before the end of the body
+    // MARK: Early responses
 
     static let earlyAnswers: [FaultRow] =
         [401, 413, 417, 429, 503].flatMap { status in
@@ -133,7 +133,7 @@ enum FaultTable {
             ]
         }
 
-    // MARK: Answers that say no
+    // MARK: Rejections
 
     static let answers: [FaultRow] = [400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504].map { status in
         let headers = status == 429 || status == 503 ? [("Retry-After", "3600")] : []
@@ -142,7 +142,7 @@ enum FaultTable {
             endings: [.failure(.rejected, [408, 500, 502, 504].contains(status) ? .unknown : .rejected)])
     }
 
-    // MARK: Answers that are none
+    // MARK: Invalid responses
 
     private static func broken(
         _ name: String, _ behaviour: Behaviour, limit: FaultRow.Limit = .none, _ codes: UploadError.Code...
@@ -173,7 +173,7 @@ enum FaultTable {
             limit: .response, .responseTimeout),
     ]
 
-    // MARK: Leave to send
+    // MARK: Expect: 100-continue
 
     static let expectations: [FaultRow] = [
         FaultRow(
@@ -191,7 +191,7 @@ enum FaultTable {
             endings: [.failure(.stalled, .incomplete)]),
     ]
 
-    // MARK: Redirects that lead nowhere
+    // MARK: Invalid redirects
 
     private static func redirect(_ name: String, _ location: String?, _ code: UploadError.Code, status: Int = 307)
         -> FaultRow

@@ -147,7 +147,7 @@ struct OSSAuthenticator {
         (list ?? "").split(separator: ";").map { String($0.trimmingWhitespace) }
     }
 
-    // MARK: What all have in common
+    // MARK: Common checks
 
     func account(_ id: String) throws -> OSSAccount {
         guard let account = settings.accounts.first(where: { $0.id == id }) else {

@@ -31,7 +31,7 @@ package final class OSSStore: Sendable {
     /// Closes all connections and waits for the threads.
     package func stop() { server.stop() }
 
-    // MARK: Where it is
+    // MARK: Addresses
 
     package var port: Int { server.port }
 
@@ -44,7 +44,7 @@ package final class OSSStore: Sendable {
     /// Like `namedEndpoint`, for programs that use libcurl without `CTestSupport`.
     package var localEndpoint: String { "http://oss.localhost:\(port)\(settings.pathPrefix)" }
 
-    // MARK: What it does wrong
+    // MARK: Faults
 
     /// Applies a fault to requests of these operations (all if none is given) and this part, the given number of
     /// times (`nil` for no limit).
@@ -80,7 +80,7 @@ package final class OSSStore: Sendable {
         core.state.once(isMet, action)
     }
 
-    // MARK: What it knows
+    // MARK: State
 
     /// The contents and the log so far.
     package var state: OSSState { core.state.value }

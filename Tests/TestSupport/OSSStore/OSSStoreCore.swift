@@ -106,7 +106,7 @@ final class OSSStoreCore: Sendable {
         }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private func answer(_ errand: Errand, _ reply: OSSReply) -> [Behaviour.Step] {
         var reply = reply
@@ -176,7 +176,7 @@ final class OSSStoreCore: Sendable {
         return [.take(nil) { _ in }, .send(answer)]
     }
 
-    // MARK: Books
+    // MARK: State
 
     private func enter(_ call: OSSCall) -> Errand {
         state.update { state in

@@ -96,7 +96,7 @@ final class QiniuStoreCore: Sendable {
         return #"{"hosts":[\#(entries.joined(separator: ","))]}"#
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private func answer(_ errand: Errand, _ status: Int, _ json: String) -> Answer {
         let fields = [("Content-Type", "application/json"), ("X-Reqid", errand.requestID), ("X-Log", "X-Log")]
@@ -107,7 +107,7 @@ final class QiniuStoreCore: Sendable {
         answer(errand, refusal.status, #"{"error":\#(QiniuText.json(refusal.message))}"#)
     }
 
-    // MARK: Books
+    // MARK: State
 
     private func enter(_ call: QiniuCall, host: Int) -> Errand {
         state.update { state in

@@ -37,39 +37,39 @@ import WaybillCore
     @Test func `only uploads whose share changes are reported`() {
         var shares = RateShares()
         shares.join(id(0), group: nil, limit: nil)
-        expect(told(&shares), [:])
+        expect(changes(of: &shares), [:])
         shares.limit(to: .bytes(100))
-        expect(told(&shares), [id(0): 100])
-        expect(told(&shares), [:])
+        expect(changes(of: &shares), [id(0): 100])
+        expect(changes(of: &shares), [:])
         shares.join(id(1), group: nil, limit: .bytes(10))
-        expect(told(&shares), [id(0): 90, id(1): 10])
+        expect(changes(of: &shares), [id(0): 90, id(1): 10])
         shares.limit(id(1), to: .bytes(10))
-        expect(told(&shares), [:])
+        expect(changes(of: &shares), [:])
         shares.limit(to: nil)
-        expect(told(&shares), [id(0): nil])
+        expect(changes(of: &shares), [id(0): nil])
         let isLeaving = [shares.leave(id(1)), shares.leave(id(1))]
         #expect(isLeaving == [true, false])
-        expect(told(&shares), [:])
+        expect(changes(of: &shares), [:])
     }
 
     @Test func `a resumed transfer is notified of its share once, even if it has none`() {
         var shares = RateShares()
         shares.join(id(0), group: nil, limit: nil, isResumed: true)
-        expect(told(&shares), [id(0): nil])
-        expect(told(&shares), [:])
+        expect(changes(of: &shares), [id(0): nil])
+        expect(changes(of: &shares), [:])
         shares.limit(to: .bytes(100))
         shares.join(id(1), group: nil, limit: nil, isResumed: true)
-        expect(told(&shares), [id(0): 50, id(1): 50])
+        expect(changes(of: &shares), [id(0): 50, id(1): 50])
         shares.join(id(1), group: nil, limit: nil, isResumed: true)
-        expect(told(&shares), [id(1): 50])
+        expect(changes(of: &shares), [id(1): 50])
         shares.limit(to: nil)
-        _ = told(&shares)
+        _ = changes(of: &shares)
         shares.join(id(1), group: nil, limit: nil, isResumed: true)
         _ = shares.leave(id(1))
-        expect(told(&shares), [:])
+        expect(changes(of: &shares), [:])
     }
 
-    @Test func `nobody gets nothing, for nothing would mean no limit`() {
+    @Test func `every share is at least one byte, because zero would mean no limit`() {
         var shares = RateShares()
         shares.limit(to: .bytes(-5))
         shares.limit(group: "g", to: .bytes(0))
@@ -137,7 +137,7 @@ import WaybillCore
         #expect(told == expected, sourceLocation: sourceLocation)
     }
 
-    private func told(_ shares: inout RateShares) -> [UploadID: Int64?] {
+    private func changes(of shares: inout RateShares) -> [UploadID: Int64?] {
         shares.changes().reduce(into: [:]) { $0[$1.id] = .some($1.rate?.bytes) }
     }
 }

@@ -21,7 +21,7 @@ struct ReportImage: Sendable {
 /// script: its content security policy (CSP 3, section 6.1) identifies style and script by their hashes.
 struct ReportPage: Sendable {
     let options: JPEGOptions
-    let pictures: [ReportImage]
+    let imageSettings: [ReportImage]
 
     /// Everything before the first image.
     var head: String {
@@ -74,10 +74,10 @@ struct ReportPage: Sendable {
         "base-uri 'none'", "form-action 'none'",
     ].joined(separator: "; ")
 
-    private var summary: ShrinkSummary { ShrinkSummary(outcomes: pictures.map(\.outcome), signal: nil) }
+    private var summary: ShrinkSummary { ShrinkSummary(outcomes: imageSettings.map(\.outcome), signal: nil) }
 
     private var heading: String {
-        let (summary, count) = (summary, pictures.count)
+        let (summary, count) = (summary, imageSettings.count)
         let made = summary.made
         let (before, after) = (ReportText.size(summary.before), ReportText.size(summary.after))
         let sizes = made.isEmpty ? "" : ": \(before) → \(after)"
@@ -99,8 +99,8 @@ struct ReportPage: Sendable {
 
     /// A table of all images, if there is more than one.
     private var overview: String {
-        guard pictures.count > 1 else { return "" }
-        let rows = pictures.enumerated().map { index, picture in
+        guard imageSettings.count > 1 else { return "" }
+        let rows = imageSettings.enumerated().map { index, picture in
             let image =
                 picture.thumbnail.map { "<img class=\"thumb\" alt=\"\" src=\"\(ReportSection.data($0))\">" } ?? ""
             let link = "<th scope=\"row\"><a href=\"#picture-\(index + 1)\">\(image)\(picture.title)</a></th>"

@@ -13,9 +13,9 @@ struct XMLNode: Sendable, Hashable {
     /// The text without surrounding whitespace.
     var trimmed: String {
         let bytes = text.utf8
-        let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
-        guard let first = bytes.firstIndex(where: { !blanks.contains($0) }),
-            let last = bytes.lastIndex(where: { !blanks.contains($0) })
+        let whitespace: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+        guard let first = bytes.firstIndex(where: { !whitespace.contains($0) }),
+            let last = bytes.lastIndex(where: { !whitespace.contains($0) })
         else { return "" }
         return String(text[first...last])
     }
