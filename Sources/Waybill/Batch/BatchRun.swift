@@ -283,7 +283,8 @@ extension BatchRun {
         return state.read { state in
             let batchState = state.batchState
             return BatchSummary(
-                taken: batchState.taken, succeeded: batchState.counts[.succeeded] ?? 0, failed: batchState.counts[.failed] ?? 0,
+                taken: batchState.taken, succeeded: batchState.counts[.succeeded] ?? 0,
+                failed: batchState.counts[.failed] ?? 0,
                 cancelled: batchState.counts[.cancelled] ?? 0, acknowledged: batchState.sums(at: .zero).acknowledged,
                 duration: state.duration ?? .zero, failures: state.failures, isComplete: batchState.isExhausted,
                 sourceError: state.sourceError)

@@ -58,7 +58,7 @@ struct ShrinkSummary: Sendable {
             code: first.code, exit: first.exit, message: "\(failures.count) of \(count) images \(reason).")
     }
 
-    /// The summary line: `12 imageSettings: 41.2 MiB → 1.2 MiB (2.9 %); 1 not made`.
+    /// The summary line: `12 images: 41.2 MiB → 1.2 MiB (2.9 %); 1 not made`.
     var line: String {
         let sizes = "\(Figures.size(before)) → \(Figures.size(after)) (\(ReportText.share(after, of: before)))"
         var line = "\(Figures.count(made.count, "image")): \(sizes)"
@@ -69,7 +69,7 @@ struct ShrinkSummary: Sendable {
     var members: JSONObject {
         [
             "result": failures.isEmpty ? "succeeded" : "failed", "exit": failure?.exit ?? .done,
-            "imageSettings": made.count + failures.count, "failed": failures.count, "originalBytes": before, "bytes": after,
+            "pictures": made.count + failures.count, "failed": failures.count, "originalBytes": before, "bytes": after,
             "signal": signal,
         ]
     }

@@ -46,20 +46,20 @@ struct ShrinkRun: Sendable {
         let cancelling = Cancelling()
         Interrupt.onFirst { _ in cancelling.cancel() }
         var outcomes: [Outcome] = []
-        var imageSettings: [ReportImage] = []
+        var entries: [ReportImage] = []
         try await order.run(jobs) { job in
             await cancelling.run { await make(job, piped) }
         } take: { made throws(CommandFailure) in
             outcomes.append(made.outcome)
-            imageSettings.append(made.picture)
+            entries.append(made.picture)
             try each(jobs[outcomes.count - 1], made.outcome)
         }
         let isAnyMade = outcomes.contains { if case .success = $0 { true } else { false } }
         if let file, isAnyMade, Interrupt.signal == nil {
-            let report = ReportPage(options: options, imageSettings: imageSettings)
+            let report = ReportPage(options: options, entries: entries)
             try file.append(Array(report.head.utf8))
-            try await order.run(Array(imageSettings.enumerated())) { number, picture in
-                await cancelling.run { await ReportSection(picture, number: number + 1, options, budget).html() }
+            try await order.run(Array(entries.enumerated())) { number, entry in
+                await cancelling.run { await ReportSection(entry, number: number + 1, options, budget).html() }
             } take: { html throws(CommandFailure) in
                 try file.append(Array(html.utf8))
             }

@@ -3,7 +3,7 @@ public import WaybillCore
 /// Options for recompressing an image.
 ///
 /// ```swift
-/// let card = JPEGOptions.maxBytes(.kibibytes(100))             // the best picture in 102,400 bytes
+/// let card = JPEGOptions.maxBytes(.kibibytes(100))             // the best image in 102,400 bytes
 /// let thumbnail = JPEGOptions(quality: 60, maxPixels: 640 * 480)
 /// ```
 ///

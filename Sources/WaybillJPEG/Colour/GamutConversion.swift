@@ -22,22 +22,22 @@ import CWaybillJPEG
     }
 
     /// Converts an image of 4:2:0 planes. A profile of primaries does not apply to a gray image, which is unchanged.
-    func convert(_ picture: DecodedImage) -> DecodedImage {
-        guard picture.chroma.count == 2 else { return picture }
-        let (width, across) = (picture.width, picture.chroma[0].width)
+    func convert(_ image: DecodedImage) -> DecodedImage {
+        guard image.chroma.count == 2 else { return image }
+        let (width, across) = (image.width, image.chroma[0].width)
         // Convert a large image in place: rows are read before they are written.
-        let planes = ([picture.luma] + picture.chroma).map { plane in
-            Double(width) * Double(picture.height) > ImageLoader.largestFine
+        let planes = ([image.luma] + image.chroma).map { plane in
+            Double(width) * Double(image.height) > ImageLoader.largestFine
                 ? plane : Plane(width: plane.width, height: plane.height, isFine: true)
         }
         let (upper, lower) = (Samples<Float>(count: width), Samples<Float>(count: width))
         let (blue, red) = (Samples<Float>(count: across), Samples<Float>(count: across))
-        for row in 0..<picture.chroma[0].height {
-            let hasLower = 2 * row + 1 < picture.height
-            unsafe picture.luma.read(2 * row, into: upper.start)
-            if hasLower { unsafe picture.luma.read(2 * row + 1, into: lower.start) }
-            unsafe picture.chroma[0].read(row, into: blue.start)
-            unsafe picture.chroma[1].read(row, into: red.start)
+        for row in 0..<image.chroma[0].height {
+            let hasLower = 2 * row + 1 < image.height
+            unsafe image.luma.read(2 * row, into: upper.start)
+            if hasLower { unsafe image.luma.read(2 * row + 1, into: lower.start) }
+            unsafe image.chroma[0].read(row, into: blue.start)
+            unsafe image.chroma[1].read(row, into: red.start)
             unsafe convert(upper.start, hasLower ? lower.start : nil, width, blue.start, red.start)
             unsafe planes[0].store(upper.start, at: 2 * row)
             if hasLower { unsafe planes[0].store(lower.start, at: 2 * row + 1) }

@@ -24,10 +24,10 @@ struct ImageLoader {
             unsafe planes[index].store(row, at: number)
         }
         for index in planes.indices { planes[index] = planes[index].turned(source.orientation) }
-        var picture = DecodedImage(luma: planes[0], chroma: Array(planes.dropFirst()))
-        if let conversion = source.conversion { picture = conversion.convert(picture) }
-        if !picture.chroma.contains(where: { !$0.isNeutral }) { picture.chroma = [] }
-        return picture
+        var image = DecodedImage(luma: planes[0], chroma: Array(planes.dropFirst()))
+        if let conversion = source.conversion { image = conversion.convert(image) }
+        if !image.chroma.contains(where: { !$0.isNeutral }) { image.chroma = [] }
+        return image
     }
 
     /// Decodes to a size in the stored orientation and passes on the rows of each plane in order as soon as they are

@@ -30,13 +30,13 @@ struct CoefficientImage {
     var pixels: Double { Double(width) * Double(height) }
 
     /// Resizes and transforms an image, one row of blocks at a time.
-    init(_ picture: DecodedImage, width: Int, height: Int, isLinear: Bool, flag: StopFlag) throws(JPEGError) {
+    init(_ image: DecodedImage, width: Int, height: Int, isLinear: Bool, flag: StopFlag) throws(JPEGError) {
         self.width = width
         self.height = height
-        let stepAcross = Double(picture.width) / Double(width)
-        let stepDown = Double(picture.height) / Double(height)
+        let stepAcross = Double(image.width) / Double(width)
+        let stepDown = Double(image.height) / Double(height)
         var components: [Component] = []
-        for (index, plane) in ([picture.luma] + picture.chroma).enumerated() {
+        for (index, plane) in ([image.luma] + image.chroma).enumerated() {
             try flag.check()
             let pitch = index == 0 ? 1 : 2
             let (across, down) = ((width + pitch - 1) / pitch, (height + pitch - 1) / pitch)

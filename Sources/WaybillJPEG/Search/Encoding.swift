@@ -57,9 +57,9 @@ struct Encoding {
         if size.pixels > streamedPixels {
             return try stream(size, factor: factor, rules).map { Outcome(bytes: $0, size: size, factor: factor) }
         }
-        let picture = try load(size, eighths: 8)
+        let loaded = try load(size, eighths: 8)
         let image = try CoefficientImage(
-            picture, width: size.width, height: size.height, isLinear: options.isDocument, flag: flag)
+            loaded, width: size.width, height: size.height, isLinear: options.isDocument, flag: flag)
         // Skip the trellis and the writing if the estimate exceeds the limit by far.
         let counts = SymbolCounts(image, QuantiserTable(factor: factor), rounding: rules.quantiser.rounding)
         guard counts.bytes() * 0.6 < Double(limit) else { return nil }
@@ -94,8 +94,8 @@ struct Encoding {
             }
         } else {
             // Rotation needs the whole image.
-            let picture = try load(size, eighths: 8)
-            let planes = [picture.luma] + picture.chroma
+            let loaded = try load(size, eighths: 8)
+            let planes = [loaded.luma] + loaded.chroma
             try begin(planes.map { ($0.width, $0.height) })
             let row = Samples<Float>(count: size.width)
             for (plane, line) in zip(planes, lines) {

@@ -53,15 +53,15 @@ struct LimitSearch {
 
     /// Tries several sizes and returns the most faithful one, ready to be written. Releases the decoded image.
     private func choose() throws(JPEGError) -> Prepared {
-        let picture = try loadImage()
-        let (pixels, factor) = try trial(picture)
+        let image = try loadImage()
+        let (pixels, factor) = try trial(image)
         let sizes = candidates(around: pixels)
         var start = (factor: factor, ratio: rules.startRatio)
-        guard sizes.count > 1 else { return try prepare(picture, sizes[0], factor: factor, ratio: start.ratio) }
-        let judge = SimilarityMetric(picture, rules: rules)
+        guard sizes.count > 1 else { return try prepare(image, sizes[0], factor: factor, ratio: start.ratio) }
+        let judge = SimilarityMetric(image, rules: rules)
         var winner: (size: PixelSize, factor: Double, ratio: Double, distance: Double)?
         for (index, size) in sizes.enumerated() {
-            let prepared = try prepare(picture, size, factor: start.factor, ratio: start.ratio)
+            let prepared = try prepare(image, size, factor: start.factor, ratio: start.ratio)
             start = (prepared.factor, prepared.ratio)
             let distance = judge.distance(of: prepared.levels, prepared.image)
             guard distance < winner?.distance ?? .infinity else { continue }
@@ -70,25 +70,25 @@ struct LimitSearch {
         }
         // Only one size is in memory at a time; computing the winner again takes about 10 ms and halves the memory.
         let (size, factorFound, ratio) = winner.map { ($0.size, $0.factor, $0.ratio) } ?? (sizes[0], factor, 0.88)
-        return try prepare(picture, size, factor: factorFound, ratio: ratio)
+        return try prepare(image, size, factor: factorFound, ratio: ratio)
     }
 
     private func prepare(
-        _ picture: DecodedImage, _ size: PixelSize, factor: Double, ratio: Double
+        _ image: DecodedImage, _ size: PixelSize, factor: Double, ratio: Double
     ) throws(JPEGError) -> Prepared {
         let image = try CoefficientImage(
-            picture, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
+            image, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
         return try Prepared(image, rules: rules, startFactor: factor, startRatio: ratio, flag: flag)
     }
 
     /// Returns the number of pixels at which the limit requires about the ideal factor.
-    private func trial(_ picture: DecodedImage) throws(JPEGError) -> (pixels: Double, factor: Double) {
+    private func trial(_ image: DecodedImage) throws(JPEGError) -> (pixels: Double, factor: Double) {
         var pixels = min(rules.trialPixels, largest.pixels)
         var factor = rules.idealFactor
         for _ in 0..<3 {
             let size = largest.shrunk(toPixels: pixels)
             let image = try CoefficientImage(
-                picture, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
+                image, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
             let everyPair = image.components[0].blocksDown >= 32 ? 2 : 1
             let share = everyPair == 1 ? 1 : 0.5
             let solution = FactorSolver.solve(

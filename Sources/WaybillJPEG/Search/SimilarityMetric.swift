@@ -32,29 +32,29 @@ struct SimilarityMetric {
     static let finestSide = 2_048
 
     /// Creates a judge that compares encodings with this image, with the rules of a search.
-    init(_ picture: DecodedImage, rules: SearchRules) {
-        self.init(picture, isFine: rules.comparesFinely, sizeBias: rules.sizeBias)
+    init(_ image: DecodedImage, rules: SearchRules) {
+        self.init(image, isFine: rules.comparesFinely, sizeBias: rules.sizeBias)
     }
 
     /// Creates a judge that compares at 2048, 1024 and 512 pixels, or only at the last two.
-    init(_ picture: DecodedImage, isFine: Bool, sizeBias: Double) {
+    init(_ image: DecodedImage, isFine: Bool, sizeBias: Double) {
         weights = isFine ? [0.1, 0.1, 1] : [0.3, 1]
         self.sizeBias = sizeBias
         let side = isFine ? Self.finestSide : Self.finestSide / 2
-        let size = PixelSize(width: picture.width, height: picture.height).capped(atSide: side)
-        reference = Self.pyramid(Self.level(of: picture, size), count: weights.count)
+        let size = PixelSize(width: image.width, height: image.height).capped(atSide: side)
+        reference = Self.pyramid(Self.level(of: image, size), count: weights.count)
     }
 
     /// Returns the luma of an image at the size of the comparison.
-    func level(of picture: DecodedImage) -> Level {
-        Self.level(of: picture, PixelSize(width: reference[0].width, height: reference[0].height))
+    func level(of image: DecodedImage) -> Level {
+        Self.level(of: image, PixelSize(width: reference[0].width, height: reference[0].height))
     }
 
-    private static func level(of picture: DecodedImage, _ size: PixelSize) -> Level {
+    private static func level(of image: DecodedImage, _ size: PixelSize) -> Level {
         let level = Level(width: size.width, height: size.height)
-        unsafe picture.luma.resample(
-            width: size.width, height: size.height, stepAcross: Double(picture.width) / Double(size.width),
-            stepDown: Double(picture.height) / Double(size.height), isLinear: false
+        unsafe image.luma.resample(
+            width: size.width, height: size.height, stepAcross: Double(image.width) / Double(size.width),
+            stepDown: Double(image.height) / Double(size.height), isLinear: false
         ) { row, index in
             unsafe wb_jpeg_store_u8(row, Int32(size.width), level.samples.start + index * size.width)
         }

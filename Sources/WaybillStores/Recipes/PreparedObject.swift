@@ -85,13 +85,13 @@ extension UploadRecipe {
     }
 
     /// Creates the object of a compressed image. Its file name gets the extension of a JPEG file.
-    private func finished(_ picture: JPEGResult, _ values: ObjectKeyValues) throws(StoreError) -> PreparedObject {
+    private func finished(_ result: JPEGResult, _ values: ObjectKeyValues) throws(StoreError) -> PreparedObject {
         var values = values
         values.fileName = "\(SanitizedFileName(values.fileName).stem).jpg"
         var object = try finished(
-            .bytes(picture.bytes), length: Int64(picture.bytes.count), type: contentType ?? "image/jpeg",
-            key.needsDigest ? Digests(of: picture.bytes) : nil, values)
-        object.report = picture.report
+            .bytes(result.bytes), length: Int64(result.bytes.count), type: contentType ?? "image/jpeg",
+            key.needsDigest ? Digests(of: result.bytes) : nil, values)
+        object.report = result.report
         return object
     }
 

@@ -63,7 +63,7 @@ import Waybill
                     thumbnail: Array(result.bytes), originalLink: links.link(to: file),
                     resultLink: links.link(to: after)))
         }
-        let page = ReportPage(options: options, pictures: pictures)
+        let page = ReportPage(options: options, entries: pictures)
         var sections: [String] = []
         for (index, picture) in pictures.enumerated() {
             let section = ReportSection(picture, number: index + 1, options, ReportBudget(count: count))

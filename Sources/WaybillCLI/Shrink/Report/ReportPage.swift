@@ -21,7 +21,7 @@ struct ReportImage: Sendable {
 /// script: its content security policy (CSP 3, section 6.1) identifies style and script by their hashes.
 struct ReportPage: Sendable {
     let options: JPEGOptions
-    let imageSettings: [ReportImage]
+    let entries: [ReportImage]
 
     /// Everything before the first image.
     var head: String {
@@ -74,10 +74,10 @@ struct ReportPage: Sendable {
         "base-uri 'none'", "form-action 'none'",
     ].joined(separator: "; ")
 
-    private var summary: ShrinkSummary { ShrinkSummary(outcomes: imageSettings.map(\.outcome), signal: nil) }
+    private var summary: ShrinkSummary { ShrinkSummary(outcomes: entries.map(\.outcome), signal: nil) }
 
     private var heading: String {
-        let (summary, count) = (summary, imageSettings.count)
+        let (summary, count) = (summary, entries.count)
         let made = summary.made
         let (before, after) = (ReportText.size(summary.before), ReportText.size(summary.after))
         let sizes = made.isEmpty ? "" : ": \(before) → \(after)"
@@ -99,12 +99,12 @@ struct ReportPage: Sendable {
 
     /// A table of all images, if there is more than one.
     private var overview: String {
-        guard imageSettings.count > 1 else { return "" }
-        let rows = imageSettings.enumerated().map { index, picture in
+        guard entries.count > 1 else { return "" }
+        let rows = entries.enumerated().map { index, entry in
             let image =
-                picture.thumbnail.map { "<img class=\"thumb\" alt=\"\" src=\"\(ReportSection.data($0))\">" } ?? ""
-            let link = "<th scope=\"row\"><a href=\"#picture-\(index + 1)\">\(image)\(picture.title)</a></th>"
-            switch picture.outcome {
+                entry.thumbnail.map { "<img class=\"thumb\" alt=\"\" src=\"\(ReportSection.data($0))\">" } ?? ""
+            let link = "<th scope=\"row\"><a href=\"#picture-\(index + 1)\">\(image)\(entry.title)</a></th>"
+            switch entry.outcome {
             case .failure: return "<tr>\(link)<td colspan=\"4\" class=\"bad\">failed</td></tr>"
             case .success(let report):
                 let figures = report.picture
