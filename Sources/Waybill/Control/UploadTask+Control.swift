@@ -12,7 +12,7 @@ extension UploadTask {
     /// | queued, retrying | The upload keeps its position in the queue and is skipped. A retry delay continues. |
     /// | connecting, sending | Nothing more is sent. The connection stays open. |
     /// | awaitingResponse | None: a sent body can't be recalled. If the attempt fails, the next one waits. |
-    /// | on the wire, without a body | As in awaitingResponse. |
+    /// | connecting, sending (request without a body) | As in awaitingResponse. |
     ///
     /// The connection and its slot are kept for ``UploadSession/Configuration/pauseKeepsSlot``, 20 seconds by default.
     /// Then the connection is closed and the next upload in the queue gets the slot. After ``resume()``, the body is
@@ -28,8 +28,9 @@ extension UploadTask {
     /// button.onTap { task.isPaused ? task.resume() : task.pause() }
     /// ```
     ///
-    /// If handles have joined one transfer, it pauses when all of them are paused. In a closed session, this method
-    /// does nothing; a draining session resumes paused uploads.
+    /// If several `UploadTask`s share one transfer (same ``UploadOptions/deduplicationKey``), it pauses only when all of
+    /// them are paused. In a closed session, this method does nothing. A session that is closing in drain mode resumes
+    /// paused uploads.
     public func pause() { setPaused(true) }
 
     /// Resumes the upload after ``pause()``, ``UploadGroup/pause()`` or ``UploadSession/pauseAll()``. The most recent
@@ -62,7 +63,7 @@ extension UploadTask {
     /// The name of the upload's group, if any. See ``UploadOptions/group``.
     public var group: String? { run.plan?.options.group }
 
-    /// The state of the upload in the four terms of operation queues.
+    /// The state as in `Foundation.Operation`: ready, executing, finished or cancelled.
     public var state: UploadState { UploadState(run.currentProgress(for: handle).phase) }
 
     private func setPaused(_ isPaused: Bool) {
@@ -70,7 +71,7 @@ extension UploadTask {
     }
 }
 
-/// The state of an upload in four terms, in the order they are reached. The last two are terminal.
+/// The state of an upload as in `Foundation.Operation`. ``finished`` and ``cancelled`` are alternatives, and terminal.
 public enum UploadState: String, Sendable, Hashable, CaseIterable {
     /// Waiting in the queue. Nothing is opened yet.
     case ready

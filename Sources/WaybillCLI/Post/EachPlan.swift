@@ -44,9 +44,9 @@ struct EachPlan: Sendable {
         (self.pieces, self.imageSettings) = (pieces, imageSettings)
         var sent = shared.files
         for file in files { sent += try Self.form(of: pieces, file, imageSettings, findsPipes: false).files }
-        // A list of files may contain JPEGs in one call and none in another.
+        // With a file list, an image setting that matches nothing is not an error: the list may contain no JPEGs this time.
         try imageSettings.checkUse(by: sent, isComplete: command.each.list == nil)
-        // The secrets are those of the shared texts; the other pieces are files.
+        // Only the shared text parts can contain secrets, so only those are merged.
         var first = try Self.form(of: pieces, files.first ?? "", imageSettings, findsPipes: false)
         first.join(secretsOf: shared)
         post = try PostPlan(command, form: first, images: images)

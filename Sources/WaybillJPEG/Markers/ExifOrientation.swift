@@ -1,4 +1,4 @@
-/// Reads the orientation from an Exif segment: tag 0x0112 of the first directory (Exif 2.32, 4.6.4 A).
+/// Reads the orientation from an Exif segment: tag 0x0112 (Orientation) in IFD0 (Exif 2.32, 4.6.4 A).
 enum ExifOrientation {
     /// - Parameter tiff: The segment after `Exif\0\0`: a TIFF header in either byte order.
     /// - Returns: 1 to 8, or `nil` if it is missing or invalid.
