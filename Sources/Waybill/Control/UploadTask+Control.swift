@@ -28,9 +28,9 @@ extension UploadTask {
     /// button.onTap { task.isPaused ? task.resume() : task.pause() }
     /// ```
     ///
-    /// If several `UploadTask`s share one transfer (same ``UploadOptions/deduplicationKey``), it pauses only when all of
-    /// them are paused. In a closed session, this method does nothing. A session that is closing in drain mode resumes
-    /// paused uploads.
+    /// If several `UploadTask`s share one transfer (same ``UploadOptions/deduplicationKey``), it pauses only when all
+    /// of them are paused. In a closed session, this method does nothing. A session that is closing in drain mode
+    /// resumes paused uploads.
     public func pause() { setPaused(true) }
 
     /// Resumes the upload after ``pause()``, ``UploadGroup/pause()`` or ``UploadSession/pauseAll()``. The most recent
@@ -71,7 +71,7 @@ extension UploadTask {
     }
 }
 
-/// The state of an upload as in `Foundation.Operation`. ``finished`` and ``cancelled`` are alternatives, and terminal.
+/// The state of an upload as in `Foundation.Operation`. `finished` and `cancelled` are alternatives, and terminal.
 public enum UploadState: String, Sendable, Hashable, CaseIterable {
     /// Waiting in the queue. Nothing is opened yet.
     case ready

@@ -44,7 +44,8 @@ struct EachPlan: Sendable {
         (self.pieces, self.imageSettings) = (pieces, imageSettings)
         var sent = shared.files
         for file in files { sent += try Self.form(of: pieces, file, imageSettings, findsPipes: false).files }
-        // With a file list, an image setting that matches nothing is not an error: the list may contain no JPEGs this time.
+        // With a file list, an image setting that matches nothing is not an error: the list may contain no JPEGs this
+        // time.
         try imageSettings.checkUse(by: sent, isComplete: command.each.list == nil)
         // Only the shared text parts can contain secrets, so only those are merged.
         var first = try Self.form(of: pieces, files.first ?? "", imageSettings, findsPipes: false)
