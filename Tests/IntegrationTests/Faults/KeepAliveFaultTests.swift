@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Waybill
 
-/// A connection that served one upload and breaks during the next, where libcurl would resend implicitly.
+/// A connection that served one upload and breaks during the next, where libcurl would resend automatically.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct KeepAliveFaultTests {
     private let session = UploadSession()
 
