@@ -22,7 +22,7 @@ public import WaybillCore
 /// all others. Attempts run independently; events are delivered in order on threads of Swift's concurrency runtime.
 /// Bodies are kept in memory unless `keepsBodies` is `false`.
 ///
-/// The transport fulfils the contract of ``/Waybill/UploadTransport`` as far as a script can, and is itself tested with
+/// The transport fulfils the contract of `UploadTransport` as far as a script can, and is itself tested with
 /// ``TransportConformance``. It does not simulate the network: there are no timeouts and no rate limits, and no request
 /// is rejected for its header fields.
 public final class ScriptedTransport: UploadTransport {
@@ -91,7 +91,7 @@ public final class ScriptedTransport: UploadTransport {
         state.withLock { $0.rules.append(rule) }
     }
 
-    /// Starts an attempt. See ``/Waybill/UploadTransport/start(_:sink:)``.
+    /// Starts an attempt. See `UploadTransport.start(_:sink:)`.
     public func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
         let number = state.withLock { state in
             state.transfers.append(RecordedTransfer(request: request))

@@ -12,7 +12,7 @@ import WaybillCore
 /// ```
 ///
 /// A client asks for credentials before every attempt of every request, so a provider that fetches them must cache them, as
-/// ``federated(timing:clock:_:)`` does.
+/// ``federated(pace:clock:_:)`` does.
 public struct CredentialProvider: Sendable {
     private let find: @Sendable (Date, StoreCredentials?) async throws(StoreError) -> StoreCredentials
 

@@ -2,7 +2,7 @@ public import WaybillCore
 
 /// The contract of a transport, as checks for authors of transports.
 ///
-/// Each ``Check`` tests one requirement of ``/Waybill/UploadTransport`` against a server with a chosen behavior, and
+/// Each ``Check`` tests one requirement of `UploadTransport` against a server with a chosen behavior, and
 /// throws a ``TestingError`` with the reported events if the requirement is violated. The libcurl transport and
 /// ``ScriptedTransport`` pass all checks.
 ///
