@@ -41,7 +41,7 @@ public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
         /// The head of a final response is received, but not its body; a response or failure may follow.
         case head(HTTPResponse)
         /// The complete response is received, which ends the attempt. A success before the whole body is acknowledged
-        /// ends it with ``/Waybill/TransferError/Code/bodyNotTaken``.
+        /// ends it with `TransferError.Code.bodyNotTaken`.
         case answer(HTTPResponse, body: [UInt8])
         /// The attempt ends with an error. If the outcome is `nil`, it is derived from the bytes.
         case fail(TransferError.Code, outcome: UploadOutcome?)

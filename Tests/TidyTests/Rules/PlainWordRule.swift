@@ -1,7 +1,11 @@
+import Glibc
+
 /// Reports words that do not name their subject or that are not the standard term, in everything that a person reads:
 /// documents, comments, messages and the names of tests.
 enum PlainWordRule {
     static func findings(in file: TextFile) -> [Finding] {
+        // A search in C first: a debug build takes minutes to match a regex against each line of the checkout.
+        guard needles.contains(where: { unsafe strstr(file.text, $0) != nil }) else { return [] }
         let lines = prose(of: file)
         return zip(1..., lines).compactMap { number, line in
             let text = line.replacing("there is none", with: "").replacing("There is none", with: "")
@@ -10,6 +14,11 @@ enum PlainWordRule {
             }
         }
     }
+
+    private static let needles = [
+        "hoever", "obody", "omebody", "told", "Told", "et go", "ets go", "etting go", "is none", "or ever",
+        "can be had",
+    ]
 
     // Words in a regex are code, so that the rule does not report itself.
     private static var forbidden: Regex<Substring> {
