@@ -32,6 +32,14 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         var version = 0
 
         func isUnwanted(_ index: Int) -> Bool { isCancelled || batchState.isCancelled(index) }
+
+        /// Prevents further uploads from starting.
+        mutating func cancel(endsRemaining: Bool) {
+            isCancelled = true
+            if !endsRemaining { batchState.stop() }
+            // A paused batch would not take the remaining items.
+            batchState.setPaused(false)
+        }
     }
 
     /// The maximum number of failures in the summary.
@@ -199,7 +207,10 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
                 state.failures.append(BatchSummary.Failure(index: index, error: error))
             }
             // In a closed session every further item would fail, possibly hundreds of thousands of times.
-            return (error?.isSessionClosed == true || ending == .failed && onFailure == .stop, ended)
+            let mustStop = error?.isSessionClosed == true || ending == .failed && onFailure == .stop
+            // In the same step in which the item ends: otherwise the next item could start in its place.
+            if mustStop { state.cancel(endsRemaining: endsRemaining) }
+            return (mustStop, ended)
         }
         withExtendedLifetime(ended) {}
         if mustStop { cancel() }
@@ -230,10 +241,7 @@ extension BatchRun {
 
     package func cancel() {
         let (uploads, asking) = change { state in
-            state.isCancelled = true
-            if !endsRemaining { state.batchState.stop() }
-            // A paused batch would not take the remaining items.
-            state.batchState.setPaused(false)
+            state.cancel(endsRemaining: endsRemaining)
             // Cancel the last uploads first: a released slot must not start an upload that is cancelled next.
             let uploads = state.uploads.sorted { $0.key > $1.key }.map(\.value.upload)
             return (uploads, Array(state.asking.values))
