@@ -136,9 +136,6 @@ struct CommandFailure: Error, Sendable, Hashable {
         let error: JSONObject = ["code": code.description, "message": message, "part": JSONValue.null]
         return ["result": "failed", "exit": exit, "outcome": "notSent", "error": error]
     }
-
-    /// Returns a library's message with a full stop at the end.
-    static func sentence(_ message: String) -> String { message.hasSuffix(".") ? message : message + "." }
 }
 
 extension CommandFailure {

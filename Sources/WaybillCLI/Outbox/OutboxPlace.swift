@@ -75,7 +75,7 @@ extension CommandFailure {
     init(_ error: OutboxError) {
         self.init(
             code: Code(error.code.description), exit: Exit(error),
-            message: Self.sentence(error.message))
+            message: error.message.sentence)
     }
 
     /// Creates a failure from the error of an upload that can't be queued.

@@ -18,7 +18,7 @@ enum OutboxText {
             return "\(item.id): cancelled" + (item.reason.map { ", \($0)" } ?? "")
         case _ where Exit(item) == .unknown:
             let finding = "\(item.id): unknown whether \(item.lane) received it\(attempts)\(message)"
-            return CommandFailure.sentence(finding)
+            return finding.sentence
                 + " Check the server; then run waybill outbox verify \(item.id), "
                 + "or waybill outbox retry --doubtful \(item.id)."
         default: return "\(item.id): failed, \(item.reason ?? "unknown reason")\(attempts)\(message)"

@@ -62,7 +62,7 @@ extension PutCommand {
         do throws(StoreError) {
             left = try OSSPresignedUpload(url, headers: headers).expiration.map { .seconds($0.timeIntervalSinceNow) }
         } catch {
-            throw .usage(CommandFailure.sentence(error.message))
+            throw .usage(error.message.sentence)
         }
         if let left, left <= .zero { throw .usage("The presigned URL has expired. Request a new one.") }
         return try files.map { (file) throws(CommandFailure) in
@@ -102,7 +102,7 @@ extension PutCommand {
             configuration.wholeUpTo = parts.wholeUpTo ?? configuration.wholeUpTo
             try OSSName.checkBucket(bucket)
         } catch {
-            throw .usage(CommandFailure.sentence(error.message))
+            throw .usage(error.message.sentence)
         }
         let fixed = configuration
         return try entries(files) { file async throws(StoreError) in
@@ -126,7 +126,7 @@ extension PutCommand {
             options = try QiniuTarget.objectOptions(self)
             try QiniuName.check(bucket: bucket)
         } catch {
-            throw .usage(CommandFailure.sentence(error.message))
+            throw .usage(error.message.sentence)
         }
         let (contentType, isInsertOnly) = (object.contentType, object.forbidsOverwrite)
         return try entries(files) { file async throws(StoreError) in

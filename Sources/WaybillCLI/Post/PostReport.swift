@@ -51,7 +51,7 @@ struct PostReport: Sendable {
         }
     }
 
-    /// The byte counts of the body: from the last snapshot, or from the best attempt if there is none.
+    /// The byte counts of the body: from the last snapshot, or without one from the best attempt.
     private var figures: (sent: Int64, acknowledged: Int64, total: Int64?) {
         if let progress { return (progress.sent, progress.acknowledged, progress.total) }
         let sent = attempts.map(\.sent).max() ?? 0
@@ -93,7 +93,7 @@ extension PostReport {
     /// The error with its remedy, and the known state of the server.
     var failureLines: [String] {
         guard case .failure(let error) = result else { return [] }
-        var lines = [CommandFailure.sentence("\(error.code)\(error.place): \(error.message)")]
+        var lines = ["\(error.code)\(error.place): \(error.message)".sentence]
         if error.attempts.count > 1 {
             lines.append("Gave up after \(error.attempts.count) attempts in \(Figures.seconds(time)).")
         }

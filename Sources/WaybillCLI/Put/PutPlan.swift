@@ -106,7 +106,7 @@ struct PutPlan: Sendable {
             do throws(StoreError) {
                 try target.check(key: file.key)
             } catch {
-                throw .usage("\(Redaction.quoted(file.path)): \(CommandFailure.sentence(error.message))")
+                throw .usage("\(Redaction.quoted(file.path)): \(error.message.sentence)")
             }
             if let other = keys.updateValue(file.path, forKey: Array(file.key.utf8)) {
                 throw .usage(
@@ -154,7 +154,7 @@ enum PutTargets {
                     url, headers: fields.headers, session: command.session(console, rate: nil), options: options)
             }
         } catch {
-            throw .usage(CommandFailure.sentence(error.message))
+            throw .usage(error.message.sentence)
         }
     }
 

@@ -48,7 +48,7 @@ struct PutReport: Sendable {
                 }
             // The description may end with its context in brackets, after the full stop.
             let text = "\(error)"
-            return "\(file.path): \(text.hasSuffix("]") ? text : CommandFailure.sentence(text))\(state)"
+            return "\(file.path): \(text.hasSuffix("]") ? text : text.sentence)\(state)"
         }
     }
 

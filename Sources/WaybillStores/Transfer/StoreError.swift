@@ -111,12 +111,6 @@ extension StoreError {
         let kept = text.unicodeScalars.prefix(most)
         return Redaction.escaped(String(String.UnicodeScalarView(kept)) + (kept.endIndex < text.endIndex ? "…" : ""))
     }
-
-    /// Returns a string of external origin like ``shown(_:atMost:)``, with a full stop unless it ends a sentence.
-    static func sentence(_ text: String) -> String {
-        let text = shown(text)
-        return text.last.map { ".!?…。".contains($0) } == true ? text : "\(text)."
-    }
 }
 
 extension StoreError: CustomStringConvertible {

@@ -83,7 +83,7 @@ struct OSSErrorResponse: Sendable, Hashable {
         ["SecurityTokenExpired", "InvalidSecurityToken", "InvalidAccessKeyId"].contains(code)
     }
 
-    /// An explanation for a body that is not from OSS; `nil` if it is, or if there is none.
+    /// An explanation for a body that is not from OSS; `nil` if it is, or without a body.
     var foreignResponseHint: String? {
         switch form {
         case .xml, .empty: nil
@@ -146,7 +146,7 @@ extension StoreError {
         let name = reply.code.map { " \(Self.shown($0))" } ?? ""
         var message = "\(store) responded with \(response.status.code)\(name)"
         let text = reply.message ?? ""
-        message += text.isEmpty ? "." : ": \(Self.sentence(text))"
+        message += text.isEmpty ? "." : ": \(StoreError.shown(text).sentence)"
         if let endpoint = reply.endpoint, !endpoint.isEmpty {
             message += " The endpoint of the bucket is \(Self.shown(endpoint))."
         }

@@ -7,7 +7,7 @@ import WaybillCore
 enum QiniuResponseParser {
     static let requestID = HTTPField.Name("X-Reqid")!
 
-    /// Returns `error` from the JSON of a rejection; empty if there is none.
+    /// Returns `error` from the JSON of a rejection; empty without that member.
     static func message(of response: UploadResponse?) -> String {
         guard let response, let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(response.body)) else {
             return ""
@@ -75,7 +75,7 @@ enum QiniuResponseParser {
     private static func explanation(
         _ status: Int, _ said: String, _ operation: QiniuRetry.Operation
     ) -> (StoreError.Code, String) {
-        let reason = said.isEmpty ? "." : ": \(StoreError.sentence(said))"
+        let reason = said.isEmpty ? "." : ": \(StoreError.shown(said).sentence)"
         switch status {
         case 401: return (.rejected, "The upload token is invalid or has expired\(reason) Get a new one.")
         case 406:

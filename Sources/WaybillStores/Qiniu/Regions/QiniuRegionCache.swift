@@ -116,7 +116,7 @@ final class QiniuRegionCache: Sendable {
         var result = StoreError(
             .regionUnknown,
             "The region of the bucket \(key.bucket) could not be determined. "
-                + (said.isEmpty ? error.message : "The region service responded: \(StoreError.sentence(said))"),
+                + (said.isEmpty ? error.message : "The region service responded: \(StoreError.shown(said).sentence)"),
             outcome: error.outcome, cause: error)
         result.status = error.response?.status.code
         return result
