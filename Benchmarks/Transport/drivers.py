@@ -122,11 +122,11 @@ def go_drivers(directory):
 
 def all_drivers(python, directory):
     """Returns the installed drivers, and the names of missing ones."""
-    errand = product("WaybillWorkload")
+    workload = product("WaybillWorkload")
     session = "URLSession of Swift " + machine.swift()
     found = [
-        Driver("waybill", [errand, "send"], "this checkout"),
-        Driver("waybill, watched", [errand, "send-watched"], "this checkout"),
+        Driver("waybill", [workload, "send"], "this checkout"),
+        Driver("waybill, watched", [workload, "send-watched"], "this checkout"),
     ]
     absent = []
     if shutil.which("curl"):

@@ -19,7 +19,7 @@ import WaybillCore
 /// through a socket in the outbox's directory. When the owner ends, for whatever reason, another process takes over.
 public final class Outbox: Sendable {
     private enum Role {
-        case guest
+        case client
         case owner(OutboxCore)
         case closed
     }
@@ -30,7 +30,7 @@ public final class Outbox: Sendable {
     let registry: UploadTypeRegistry
     let folder: OutboxDirectory
     let drain = Drain()
-    private let role = Locked(Role.guest)
+    private let role = Locked(Role.client)
     private let taking = AsyncSerializer()
 
     /// Opens an outbox, creating it if necessary.
@@ -70,12 +70,12 @@ public final class Outbox: Sendable {
             switch role.withLock({ $0 }) {
             case .owner(let core): return core
             case .closed: throw OutboxError(.closed, "The outbox was closed. Open it again.")
-            case .guest: break
+            case .client: break
             }
             guard let lock = try OwnerLock.take(folder) else { return nil }
             let core = try await OutboxCore.takeOver(folder, lock, configuration) { [weak self] in self?.stepDown() }
             let isWanted = role.withLock { role in
-                guard case .guest = role else { return false }
+                guard case .client = role else { return false }
                 role = .owner(core)
                 return true
             }
@@ -111,7 +111,7 @@ public final class Outbox: Sendable {
     private func stepDown() {
         let old = role.withLock { role -> OutboxCore? in
             guard case .owner(let core) = role else { return nil }
-            role = .guest
+            role = .client
             return core
         }
         if let old { Task { await old.close() } }

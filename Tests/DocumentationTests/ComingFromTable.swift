@@ -8,7 +8,7 @@ struct ComingFromTable {
         var line: Int
         /// Their names, without the marks of code.
         var theirs: String
-        /// The lines of code; `nil` where there is none.
+        /// The lines of code; `nil` without code.
         var code: [String]?
         /// What there is to mind, or to do instead.
         var note: String

@@ -53,7 +53,7 @@ struct ComingFromTests {
         for topic in Self.topics where !code.contains(where: { $0.contains(topic) }) {
             Issue.record("Docs/\(guide).md: no row has \(topic)")
         }
-        // What there is none of is said, with what to do instead.
+        // A feature that is missing is named, with what to do instead.
         for absence in ["does not download", "does not cache responses", "ask the system"] {
             #expect(rows.contains { $0.code == nil && $0.note.contains(absence) }, "\(absence)")
         }

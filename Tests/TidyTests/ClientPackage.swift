@@ -17,7 +17,7 @@ struct ClientPackage {
     /// - Throws: An error of the file system.
     init(at path: String, manifest: String) throws {
         self.path = path
-        let sources = "\(path)/Sources/guest"
+        let sources = "\(path)/Sources/client"
         try FileManager.default.createDirectory(atPath: sources, withIntermediateDirectories: true)
         try Data(manifest.utf8).write(to: URL(filePath: "\(path)/Package.swift"))
         // The package manager requires a source file even if nothing is built.
@@ -30,10 +30,10 @@ struct ClientPackage {
         // swift-tools-version: 6.2
         import PackageDescription
         let package = Package(
-            name: "guest",
+            name: "client",
             dependencies: [.package(name: "waybill", path: "\(ProjectRoot.path)", traits: \(traits))],
             targets: [
-                .executableTarget(name: "guest", dependencies: [.product(name: "\(product)", package: "waybill")])
+                .executableTarget(name: "client", dependencies: [.product(name: "\(product)", package: "waybill")])
             ])
         """
     }

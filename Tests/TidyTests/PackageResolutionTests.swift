@@ -13,8 +13,8 @@ import Testing
         _ product: String, _ traits: String, _ expected: [String]
     ) async throws {
         let folder = try TemporaryDirectory()
-        let guest = try ClientPackage(
-            at: folder.path("guest"), manifest: ClientPackage.manifest(product: product, traits: traits))
-        #expect(try await guest.resolved() == expected)
+        let client = try ClientPackage(
+            at: folder.path("client"), manifest: ClientPackage.manifest(product: product, traits: traits))
+        #expect(try await client.resolved() == expected)
     }
 }

@@ -91,7 +91,7 @@ private final class Reader {
     private static let address = "\"http://127.0.0.1:8080/upload\""
     let server: LoopbackServer
     let package: String
-    private let folder = ProjectRoot.file(".build/guests/walk")
+    private let folder = ProjectRoot.file(".build/clients/walk")
     private let closed: ClosedPort
     private let tools: TemporaryDirectory
     private var directory: String

@@ -61,7 +61,7 @@ CURLcode wb_getinfo_off(CURL *handle, CURLINFO info, curl_off_t *value);
 
 CURLMcode wb_multi_setopt_long(CURLM *multi, CURLMoption option, long value);
 
-// Returns 1 and a finished transfer from the CURLMsg union, or 0 if there is none.
+// Returns 1 and a finished transfer from the CURLMsg union, or 0 if no transfer has finished.
 int wb_multi_next_done(CURLM *multi, CURL *_Nullable *_Nonnull handle, CURLcode *result);
 
 // Returns whether a socket connects these two endpoints, given as libcurl prints them.

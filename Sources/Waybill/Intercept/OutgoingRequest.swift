@@ -34,7 +34,7 @@ public struct OutgoingRequest: Sendable {
     /// The path of the URL, percent-encoded.
     public var path: String { target.path }
 
-    /// The query of the URL, percent-encoded and without the `?`; `nil` if there is none. A new value is
+    /// The query of the URL, percent-encoded and without the `?`; `nil` without a query. A new value is
     /// percent-encoded where necessary; existing percent-encoding is preserved.
     public var query: String? {
         get { target.query }

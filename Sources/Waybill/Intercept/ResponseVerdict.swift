@@ -15,9 +15,9 @@ public enum ResponseVerdict: Sendable, Hashable {
 
 /// The failure that the body of a response reports although its status indicates success. See ``UploadError/envelope``.
 public struct EnvelopeRefusal: Sendable, Hashable {
-    /// The code as text; empty if there is none.
+    /// The code as text; empty without a code.
     public var code: String
-    /// The message of the server; empty if there is none. Untrusted text, with control characters made visible.
+    /// The message of the server; empty without a message. Untrusted text, with control characters made visible.
     public var message: String
     /// Whether the server asks for a retry.
     public var requestsRetry: Bool

@@ -46,7 +46,7 @@ package struct RateShares: Sendable {
     }
 
     /// Adds a transfer that begins to send. A resumed one still has the share of before its pause, so ``changes()`` reports
-    /// its share even if there is none now.
+    /// its share even if it has none now.
     package mutating func join(_ id: UploadID, group: String?, limit: ByteCount?, isResumed: Bool = false) {
         set(id, Member(group: group, limit: Self.checked(limit)))
         if !notified.isEmpty { notified[id] = nil }

@@ -5,7 +5,7 @@ public import WaybillCore
 /// ``BearerRefresher`` suffices in most cases. A custom type must ensure that concurrent calls by any number of uploads
 /// cause only one refresh.
 public protocol CredentialRefresher: AnyObject, Sendable {
-    /// The current value of `Authorization`; `nil` if there is none, or if it is about to expire. Read often and from
+    /// The current value of `Authorization`; `nil` before the first fetch, or if it is about to expire. Read often and from
     /// any thread, so it must return immediately.
     var current: Secret? { get }
 
@@ -19,7 +19,7 @@ public protocol CredentialRefresher: AnyObject, Sendable {
     func refresh(rejected: Secret?) async throws -> Secret
 }
 
-/// A bearer token (RFC 6750) that is fetched when there is none, when it is about to expire, and when a server rejects
+/// A bearer token (RFC 6750) that is fetched before the first upload, when it is about to expire, and when a server rejects
 /// it. Only one fetch runs at a time.
 ///
 /// ```swift

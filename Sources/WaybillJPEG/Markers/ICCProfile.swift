@@ -2,7 +2,7 @@
 ///
 /// Every read is bounds-checked, and no memory is allocated for a length that the profile declares.
 struct ICCProfile: Sendable, Hashable {
-    /// The description in printable ASCII, because it may be printed to a terminal; empty if there is none.
+    /// The description in printable ASCII, because it may be printed to a terminal; empty if the profile has no description.
     let name: String
     /// The primaries and curves, if the profile describes RGB only by them.
     let matrix: MatrixProfile?

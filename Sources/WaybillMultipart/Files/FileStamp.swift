@@ -32,7 +32,7 @@ package struct FileStamp: Sendable, Hashable {
         changed = modified
     }
 
-    /// Returns the difference between this stamp and a later one, or `nil` if there is none.
+    /// Returns the difference between this stamp and a later one, or `nil` if they are equal.
     package func change(to later: FileStamp) -> SourceChange? {
         if later.device != device || later.inode != inode { return .replaced }
         if later.size < size { return .shrank }

@@ -12,7 +12,7 @@ final class OwnerServer: Sendable {
         var isOpen = true
         /// Whether the descriptor of the listening socket is still open.
         var isListening = true
-        var guests: Set<Int32> = []
+        var connections: Set<Int32> = []
     }
 
     /// The number of threads in use.
@@ -25,7 +25,7 @@ final class OwnerServer: Sendable {
         listener = try LocalSocket.listen(in: folder.path)
         self.answer = answer
         BlockingThread.perform { [self] in
-            while let guest = listener.accept() { take(guest) }
+            while let connection = listener.accept() { take(connection) }
             present.withLock { present in
                 listener.close()
                 present.isListening = false
@@ -45,24 +45,24 @@ final class OwnerServer: Sendable {
         present.withLock { present in
             present.isOpen = false
             if present.isListening { listener.shutDown() }
-            for guest in present.guests { LocalSocket(descriptor: guest).shutDown() }
+            for connection in present.connections { LocalSocket(descriptor: connection).shutDown() }
         }
     }
 
-    private func take(_ guest: LocalSocket) {
+    private func take(_ connection: LocalSocket) {
         let hasRoom = present.withLock { present in
-            guard present.isOpen, present.guests.count < Self.maxConnections else { return false }
-            present.guests.insert(guest.descriptor)
+            guard present.isOpen, present.connections.count < Self.maxConnections else { return false }
+            present.connections.insert(connection.descriptor)
             return true
         }
-        guard hasRoom else { return guest.close() }
+        guard hasRoom else { return connection.close() }
         threads.update { $0 += 1 }
         BlockingThread.perform { [self] in
-            while let frame = guest.receiveFrame(), guest.send(reply(to: frame)) {}
+            while let frame = connection.receiveFrame(), connection.send(reply(to: frame)) {}
             present.withLock { present in
-                present.guests.remove(guest.descriptor)
+                present.connections.remove(connection.descriptor)
                 // Close under the lock, so that the number is not reused before it is removed from the set.
-                guest.close()
+                connection.close()
             }
             threads.update { $0 -= 1 }
         }

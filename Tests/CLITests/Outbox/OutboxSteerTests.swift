@@ -9,93 +9,94 @@ import WaybillOutbox
 /// Listing and changing the items of an outbox.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxSteerTests {
     @Test func `commands that change items require a selection`() async throws {
-        let desk = try OutboxFixture()
-        _ = try await desk.queue("-F", "a=b")
+        let fixture = try OutboxFixture()
+        _ = try await fixture.queue("-F", "a=b")
         for verb in ["pause", "resume", "cancel", "retry", "verify"] {
-            let run = try await desk.outbox(verb)
+            let run = try await fixture.outbox(verb)
             #expect(run.exit == .status(2) && run.errorText.contains("--all"), "\(run.errorText)")
-            let stranger = try await desk.outbox(verb, "1", "99")
+            let stranger = try await fixture.outbox(verb, "1", "99")
             #expect(stranger.exit == .status(2) && stranger.errorText.contains("no item 99"), "\(stranger.errorText)")
-            #expect(try await desk.outbox(verb, "--all", "--batch", "b").exit == .status(2))
+            #expect(try await fixture.outbox(verb, "--all", "--batch", "b").exit == .status(2))
         }
-        #expect(try await desk.outbox("ls", "--state", "lost").exit == .status(2))
-        #expect(try await desk.states() == ["ready"])
+        #expect(try await fixture.outbox("ls", "--state", "lost").exit == .status(2))
+        #expect(try await fixture.states() == ["ready"])
     }
 
     @Test func `items are paused, resumed and cancelled by batch, tag, lane and state`() async throws {
-        let desk = try OutboxFixture()
+        let fixture = try OutboxFixture()
         for (batch, tag) in [("a", "x"), ("a", "y"), ("b", "x")] {
-            _ = try await desk.queue("-F", "f=1", "--batch", batch, "--tag", tag)
+            _ = try await fixture.queue("-F", "f=1", "--batch", batch, "--tag", tag)
         }
-        #expect(try await desk.outbox("pause", "--batch", "a").text == "2 items paused\n")
-        #expect(try await desk.outbox("resume", "--tag", "x").text == "1 item resumed\n")
+        #expect(try await fixture.outbox("pause", "--batch", "a").text == "2 items paused\n")
+        #expect(try await fixture.outbox("resume", "--tag", "x").text == "1 item resumed\n")
         #expect(
-            try await desk.outbox("cancel", "--lane", "127.0.0.1:\(desk.server.port)", "--state", "paused").exit
+            try await fixture.outbox("cancel", "--lane", "127.0.0.1:\(fixture.server.port)", "--state", "paused").exit
                 == .status(0))
-        #expect(try await desk.states() == ["ready", "cancelled", "ready"])
-        #expect(try await desk.deliver().exit == .status(0))
-        #expect(desk.server.requests.count == 2)
+        #expect(try await fixture.states() == ["ready", "cancelled", "ready"])
+        #expect(try await fixture.deliver().exit == .status(0))
+        #expect(fixture.server.requests.count == 2)
     }
 
     @Test func `doubtful items are retried only with --doubtful, and verified on demand`() async throws {
-        let desk = try OutboxFixture(.closeWithoutResponse(), .respond(400))
-        for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
-        #expect(try await desk.deliver("-j", "1").exit == .status(6))
-        let retry = try await desk.outbox("retry", "--failed", "--json")
+        let fixture = try OutboxFixture(.closeWithoutResponse(), .respond(400))
+        for _ in 0..<2 { _ = try await fixture.queue("-F", "a=b") }
+        #expect(try await fixture.deliver("-j", "1").exit == .status(6))
+        let retry = try await fixture.outbox("retry", "--failed", "--json")
         #expect(try retry.jsonSummary()["changed"] as? Int == 1 && retry.jsonSummary()["leftOut"] as? Int == 1)
         #expect(retry.errorText.contains("may have arrived"))
-        #expect(try await desk.deliver().exit == .status(0))
-        #expect(desk.server.requests.count == 3)
+        #expect(try await fixture.deliver().exit == .status(0))
+        #expect(fixture.server.requests.count == 3)
         // A plain POST cannot be verified, so the item ends as before, and nothing is sent.
-        #expect(try await desk.outbox("verify", "--all").text == "1 item to be verified\n")
-        #expect(try await desk.states() == ["verify", "done"])
-        #expect(try await desk.deliver().exit == .status(6))
-        #expect(desk.server.requests.count == 3)
-        #expect(try await desk.outbox("retry", "1", "--doubtful").text == "1 item to be sent again\n")
-        #expect(try await desk.deliver().exit == .status(0))
-        #expect(desk.server.requests.count == 4)
-        #expect(try await desk.states() == ["done", "done"])
+        #expect(try await fixture.outbox("verify", "--all").text == "1 item to be verified\n")
+        #expect(try await fixture.states() == ["verify", "done"])
+        #expect(try await fixture.deliver().exit == .status(6))
+        #expect(fixture.server.requests.count == 3)
+        #expect(try await fixture.outbox("retry", "1", "--doubtful").text == "1 item to be sent again\n")
+        #expect(try await fixture.deliver().exit == .status(0))
+        #expect(fixture.server.requests.count == 4)
+        #expect(try await fixture.states() == ["done", "done"])
     }
 
     @Test func `results are printed until they are acknowledged`() async throws {
-        let desk = try OutboxFixture(.respond(200, body: "first"), .respond(404, body: "gone"))
-        for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
-        _ = try await desk.deliver("-j", "1")
-        let kept = try await desk.outbox("ack", "--keep")
+        let fixture = try OutboxFixture(.respond(200, body: "first"), .respond(404, body: "gone"))
+        for _ in 0..<2 { _ = try await fixture.queue("-F", "a=b") }
+        _ = try await fixture.deliver("-j", "1")
+        let kept = try await fixture.outbox("ack", "--keep")
         #expect(kept.exit == .status(1))
         #expect(
-            kept.text.hasPrefix("1: delivered to 127.0.0.1:\(desk.server.port), 200\n2: failed, status404"),
+            kept.text.hasPrefix("1: delivered to 127.0.0.1:\(fixture.server.port), 200\n2: failed, status404"),
             "\(kept.text)")
-        let some = try await desk.outbox("ack", "--through", "1", "--json")
+        let some = try await fixture.outbox("ack", "--through", "1", "--json")
         #expect(some.exit == .status(0), "\(some.errorText)")
         #expect(try some.jsonLines().first?["body"] as? String == "first")
         #expect(try some.jsonSummary()["through"] as? Int == 1)
-        #expect(try await desk.outbox("ack", "-q").exit == .status(1))
-        let none = try await desk.outbox("ack")
+        #expect(try await fixture.outbox("ack", "-q").exit == .status(1))
+        let none = try await fixture.outbox("ack")
         #expect(none.exit == .status(0) && none.text.isEmpty)
         // Results that could not be written are not acknowledged.
-        _ = try await desk.queue("-F", "a=b")
-        _ = try await desk.deliver()
+        _ = try await fixture.queue("-F", "a=b")
+        _ = try await fixture.deliver()
         let lost = try await ChildProcess.run(
-            "sh", ["-c", "\"$0\" \"$@\" >/dev/full", Tool.path] + desk.words(["ack"]), environment: Tool.environment())
+            "sh", ["-c", "\"$0\" \"$@\" >/dev/full", Tool.path] + fixture.words(["ack"]),
+            environment: Tool.environment())
         #expect(lost.exit == .status(7), "\(lost.errorText)")
-        #expect(try await desk.outbox("ack").text.hasPrefix("3: delivered"))
+        #expect(try await fixture.outbox("ack").text.hasPrefix("3: delivered"))
     }
 
     @Test func `show prints everything stored about an item and escapes control characters`() async throws {
-        let desk = try OutboxFixture(.respond(422, headers: [("X-Why", "so")], body: "no \u{1B}[2J\nsecond line"))
-        let file = try desk.folder.write("a.txt", "text")
-        let queued = try await desk.queue(
+        let fixture = try OutboxFixture(.respond(422, headers: [("X-Why", "so")], body: "no \u{1B}[2J\nsecond line"))
+        let file = try fixture.folder.write("a.txt", "text")
+        let queued = try await fixture.queue(
             "-F", "f=@\(file)", "-F", "t=credential:desk", "--batch", "evil\u{1B}[2J", "--tag", "t1", "--on-unknown",
             "ask",
             "--if-changed", "restart", "--deadline", "2h", "--attempts", "4", "--dedupe", "k")
         #expect(queued.exit == .status(0), "\(queued.errorText)")
-        let run = try await desk.deliver(environment: ["WAYBILL_CREDENTIAL_DESK": "s3cret"])
+        let run = try await fixture.deliver(environment: ["WAYBILL_CREDENTIAL_DESK": "s3cret"])
         #expect(run.exit == .status(1), "\(run.errorText)")
-        let shown = try await desk.outbox("show", "1")
+        let shown = try await fixture.outbox("show", "1")
         for line in [
             "state            failed", "reason           status422", "attempts         1 of 4", "dedupe key       k",
-            "upload           POST \(desk.server.url("/form")) (form of 2 parts)", "on unknown       ask",
+            "upload           POST \(fixture.server.url("/form")) (form of 2 parts)", "on unknown       ask",
             "if changed       restart", "file             \(file)", "status           422",
             "header           X-Why: so",
             "batch            evil\\u{1b}[2J", "  no \\u{1b}[2J", "  second line",
@@ -103,25 +104,25 @@ import WaybillOutbox
             #expect(shown.text.split(separator: "\n").contains(Substring(line)), "\(line) in\n\(shown.text)")
         }
         #expect(!shown.text.contains("\u{1B}") && !shown.text.contains("s3cret"))
-        let json = try #require(try await desk.outbox("show", "1", "--json").jsonLines().first)
-        #expect(json["summary"] as? String == "POST \(desk.server.url("/form")) (form of 2 parts)")
+        let json = try #require(try await fixture.outbox("show", "1", "--json").jsonLines().first)
+        #expect(json["summary"] as? String == "POST \(fixture.server.url("/form")) (form of 2 parts)")
         #expect(json["body"] as? String == "no \u{1B}[2J\nsecond line" && json["maxAttempts"] as? Int == 4)
-        #expect(try await desk.outbox("show", "7").exit == .status(2))
-        let list = try await desk.outbox("ls")
+        #expect(try await fixture.outbox("show", "7").exit == .status(2))
+        let list = try await fixture.outbox("ls")
         #expect(list.text.contains("evil\\u{1b}[2J") && !list.text.contains("\u{1B}"))
     }
 
     @Test func `ls omits delivered items and prints their number`() async throws {
-        let desk = try OutboxFixture(.respond(200), .respond(400))
-        for _ in 0..<3 { _ = try await desk.queue("-F", "a=b") }
-        _ = try await desk.outbox("pause", "3")
-        _ = try await desk.deliver("-j", "1")
-        let run = try await desk.outbox("ls")
+        let fixture = try OutboxFixture(.respond(200), .respond(400))
+        for _ in 0..<3 { _ = try await fixture.queue("-F", "a=b") }
+        _ = try await fixture.outbox("pause", "3")
+        _ = try await fixture.deliver("-j", "1")
+        let run = try await fixture.outbox("ls")
         let lines = run.text.split(separator: "\n")
         #expect(lines.count == 3 && lines[0].hasPrefix("    ID  STATE"), "\(run.text)")
         #expect(lines[1].hasPrefix("     2  failed") && lines[2].hasPrefix("     3  paused"))
         #expect(run.errorText == "Not shown: 1 delivered. Show them with --all.\n")
-        #expect(try await desk.outbox("ls", "--failed").text.split(separator: "\n").count == 2)
+        #expect(try await fixture.outbox("ls", "--failed").text.split(separator: "\n").count == 2)
     }
 
     /// An upload of a kind that the command does not know. It is listed all the same.

@@ -7,19 +7,19 @@ import Testing
 /// `waybill outbox watch` and the progress bar of `outbox run`.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxWatchTests {
     private func scene(_ gate: Gate) async throws -> OutboxFixture {
-        let desk = try OutboxFixture(.respond(200, body: "stored").paused(afterBodyBytes: 50_000, until: gate))
-        let file = try desk.folder.writeSparse("large", size: 6_000_000)
-        _ = try await desk.queue("-F", "f=@\(file)", "--batch", "b")
-        return desk
+        let fixture = try OutboxFixture(.respond(200, body: "stored").paused(afterBodyBytes: 50_000, until: gate))
+        let file = try fixture.folder.writeSparse("large", size: 6_000_000)
+        _ = try await fixture.queue("-F", "f=@\(file)", "--batch", "b")
+        return fixture
     }
 
     @Test func `watch shows the progress of another process and clears the bar at the end`() async throws {
         let gate = Gate()
-        let desk = try await scene(gate)
-        let runner = try desk.startOutbox("run")
-        try await desk.server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
+        let fixture = try await scene(gate)
+        let runner = try fixture.startOutbox("run")
+        try await fixture.server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
         let terminal = try PseudoTerminal(columns: 60)
-        let child = try terminal.run(desk.words(["watch"]))
+        let child = try terminal.run(fixture.words(["watch"]))
         try await terminal.waitUntil { $0.contains("0 of 1 item") && $0.contains(" of 5.7 MiB") }
         gate.open()
         #expect(try await child.finish().exit == .status(0))
@@ -34,10 +34,10 @@ import Testing
 
     @Test func `--json reports progress and ends with the summary`() async throws {
         let gate = Gate()
-        let desk = try await scene(gate)
-        let runner = try desk.startOutbox("run", "--json")
-        try await desk.server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
-        let child = try desk.startOutbox("watch", "--batch", "b", "--json")
+        let fixture = try await scene(gate)
+        let runner = try fixture.startOutbox("run", "--json")
+        try await fixture.server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
+        let child = try fixture.startOutbox("watch", "--batch", "b", "--json")
         try await child.waitUntil { $0.text.contains("\"event\":\"progress\"") }
         gate.open()
         let run = try await child.finish()
@@ -53,26 +53,26 @@ import Testing
     }
 
     @Test func `watch reports a whole batch, and a signal ends only watch`() async throws {
-        let desk = try OutboxFixture(.respond(404))
-        _ = try await desk.queue("-F", "a=b", "--batch", "old")
-        _ = try await desk.deliver("-q")
-        let old = try await desk.outbox("watch", "--batch", "old")
+        let fixture = try OutboxFixture(.respond(404))
+        _ = try await fixture.queue("-F", "a=b", "--batch", "old")
+        _ = try await fixture.deliver("-q")
+        let old = try await fixture.outbox("watch", "--batch", "old")
         #expect(old.exit == .status(1) && old.errorText.contains("1: failed, status404"), "\(old.errorText)")
-        #expect(try await desk.outbox("watch").exit == .status(0))
-        #expect(try await desk.outbox("watch", "--batch", "none").exit == .status(2))
-        _ = try await desk.queue("-F", "a=b")
-        let child = try desk.startOutbox("watch", "--json")
+        #expect(try await fixture.outbox("watch").exit == .status(0))
+        #expect(try await fixture.outbox("watch", "--batch", "none").exit == .status(2))
+        _ = try await fixture.queue("-F", "a=b")
+        let child = try fixture.startOutbox("watch", "--json")
         try await child.waitUntil { $0.text.contains("progress") }
         child.signal(SIGINT)
         #expect(try await child.finish().exit == .status(130))
-        #expect(try await desk.states() == ["failed", "ready"])
+        #expect(try await fixture.states() == ["failed", "ready"])
     }
 
     @Test func `a run on a terminal shows a bar`() async throws {
         let gate = Gate()
-        let desk = try await scene(gate)
+        let fixture = try await scene(gate)
         let terminal = try PseudoTerminal(columns: 80)
-        let child = try terminal.run(desk.words(["run", "--until-idle"]))
+        let child = try terminal.run(fixture.words(["run", "--until-idle"]))
         try await terminal.waitUntil { $0.contains("0 of 1 item") && $0.contains("%") }
         gate.open()
         #expect(try await child.finish().exit == .status(0))

@@ -6,63 +6,65 @@ import WaybillCore
 /// `waybill post --queue` and `waybill put --queue`.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct QueueTests {
     @Test func `queueing a form prints its number and delivers the same body as a direct post`() async throws {
-        let desk = try OutboxFixture()
-        let file = try desk.folder.write("report.pdf", "contents")
-        let queued = try await desk.queue(
+        let fixture = try OutboxFixture()
+        let file = try fixture.folder.write("report.pdf", "contents")
+        let queued = try await fixture.queue(
             "-F", "BUSINESSNO=20240001", "-F", "file=@\(file);type=application/pdf", "--form-string", "last=@x", "-H",
             "X-Shop: 7")
         #expect(queued.exit == .status(0), "\(queued.errorText)")
         #expect(queued.text == "1\n" && queued.errorText.isEmpty)
-        #expect(desk.server.requests.isEmpty)
-        let run = try await desk.deliver()
+        #expect(fixture.server.requests.isEmpty)
+        let run = try await fixture.deliver()
         #expect(run.exit == .status(0), "\(run.errorText)")
         let direct = try await Tool.run(
             [
-                "post", desk.server.url("/form"), "-F", "BUSINESSNO=20240001", "-F",
+                "post", fixture.server.url("/form"), "-F", "BUSINESSNO=20240001", "-F",
                 "file=@\(file);type=application/pdf",
                 "--form-string", "last=@x", "-H", "X-Shop: 7",
             ])
         #expect(direct.exit == .status(0))
-        let requests = desk.server.requests
+        let requests = fixture.server.requests
         #expect(requests.count == 2)
         #expect(requests[0].bodyWithoutBoundary == requests[1].bodyWithoutBoundary)
         #expect(requests[0].value(of: "X-Shop") == "7" && requests[0].value(of: "Idempotency-Key") != nil)
     }
 
     @Test func `an image is recompressed when queued, and a snapshot outlives its original`() async throws {
-        let desk = try OutboxFixture()
-        let photo = try desk.folder.write("card.jpg", NoisePhoto.bytes(width: 640, height: 480, seed: 5))
-        let text = try desk.folder.write("a.txt", "as it was")
+        let fixture = try OutboxFixture()
+        let photo = try fixture.folder.write("card.jpg", NoisePhoto.bytes(width: 640, height: 480, seed: 5))
+        let text = try fixture.folder.write("a.txt", "as it was")
         #expect(
-            try await desk.queue("-F", "front=@\(photo)", "-F", "t=@\(text)", "--max-bytes", "20K", "--snapshot").exit
+            try await fixture.queue("-F", "front=@\(photo)", "-F", "t=@\(text)", "--max-bytes", "20K", "--snapshot")
+                .exit
                 == .status(0))
         for path in [photo, text] { try FileManager.default.removeItem(atPath: path) }
-        #expect(try await desk.deliver().exit == .status(0))
-        let body = try await desk.server.request(0).body
+        #expect(try await fixture.deliver().exit == .status(0))
+        let body = try await fixture.server.request(0).body
         #expect(body.count < 22_000 && body.count > 15_000)
         #expect(String(decoding: body, as: UTF8.self).contains("as it was"))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: desk.path + "/spool").isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.path + "/spool").isEmpty)
     }
 
     @Test func `relative paths are resolved when the item is queued`() async throws {
-        let desk = try OutboxFixture()
-        _ = try desk.folder.write("near.txt", "here")
+        let fixture = try OutboxFixture()
+        _ = try fixture.folder.write("near.txt", "here")
         let queued = try await ChildProcess.run(
             Tool.path,
-            ["post", desk.server.url("/form"), "-F", "f=@near.txt", "--queue", "--outbox", desk.path],
-            environment: Tool.environment(), directory: desk.folder.path)
+            ["post", fixture.server.url("/form"), "-F", "f=@near.txt", "--queue", "--outbox", fixture.path],
+            environment: Tool.environment(), directory: fixture.folder.path)
         #expect(queued.exit == .status(0), "\(queued.errorText)")
-        #expect(try await desk.deliver().exit == .status(0))
-        #expect(desk.server.requests.first?.bodyWithoutBoundary.contains("filename=\"near.txt\"") == true)
+        #expect(try await fixture.deliver().exit == .status(0))
+        #expect(fixture.server.requests.first?.bodyWithoutBoundary.contains("filename=\"near.txt\"") == true)
     }
 
     @Test func `with --each every file is an item, and a missing one fails alone`() async throws {
-        let desk = try OutboxFixture()
-        let files = try (0..<70).map { try desk.folder.write("f\($0).txt", "content \($0)") }
-        let all = files + [desk.folder.path("missing")]
+        let fixture = try OutboxFixture()
+        let files = try (0..<70).map { try fixture.folder.write("f\($0).txt", "content \($0)") }
+        let all = files + [fixture.folder.path("missing")]
         let queued = try await Tool.run(
             [
-                "post", desk.server.url("/form"), "-F", "f=@{}", "--queue", "--outbox", desk.path, "--json", "--batch",
+                "post", fixture.server.url("/form"), "-F", "f=@{}", "--queue", "--outbox", fixture.path, "--json",
+                "--batch",
                 "b",
             ]
                 + ["--dedupe", "{}", "--tag", "t", "--priority", "high", "--each"] + all)
@@ -73,13 +75,13 @@ import WaybillCore
         let summary = try queued.jsonSummary()
         #expect(summary["queued"] as? Int == 70 && summary["failed"] as? Int == 1 && summary["exit"] as? Int == 3)
         // Queueing the same file again keeps the item that has not ended.
-        let again = try await desk.queue("-F", "f=@{}", "--dedupe", "{}", "--each", files[3])
+        let again = try await fixture.queue("-F", "f=@{}", "--dedupe", "{}", "--each", files[3])
         #expect(again.exit == .status(0) && again.text == "4\n")
         #expect(again.errorText.contains("item 4 already has this key and was kept"))
-        let run = try await desk.deliver("--json")
+        let run = try await fixture.deliver("--json")
         #expect(run.exit == .status(0), "\(run.errorText)")
-        #expect(Set(desk.server.requests.map { $0.bodyWithoutBoundary }).count == 70)
-        let item = try #require(try await desk.items().first)
+        #expect(Set(fixture.server.requests.map { $0.bodyWithoutBoundary }).count == 70)
+        let item = try #require(try await fixture.items().first)
         #expect(
             item["batch"] as? String == "b" && item["tags"] as? [String] == ["t"]
                 && item["priority"] as? String == "high")
@@ -87,10 +89,10 @@ import WaybillCore
     }
 
     @Test func `queueing several files prints their numbers and a summary`() async throws {
-        let desk = try OutboxFixture()
-        let files = try (0..<5).map { try desk.folder.write("f\($0)", "\($0)") }
+        let fixture = try OutboxFixture()
+        let files = try (0..<5).map { try fixture.folder.write("f\($0)", "\($0)") }
         let plain = try await Tool.run(
-            ["post", desk.server.url("/form"), "-F", "f=@{}", "--queue", "--outbox", desk.path, "--each"] + files)
+            ["post", fixture.server.url("/form"), "-F", "f=@{}", "--queue", "--outbox", fixture.path, "--each"] + files)
         #expect(plain.exit == .status(0) && plain.text == "1\n2\n3\n4\n5\n", "\(plain.errorText)")
         #expect(plain.errorText == "5 of 5 uploads queued\n")
     }
@@ -116,14 +118,14 @@ import WaybillCore
     @Test(arguments: refusals) func `options that cannot be queued are refused with a remedy`(
         _ arguments: [String], _ remedy: String
     ) async throws {
-        let desk = try OutboxFixture()
+        let fixture = try OutboxFixture()
         let run = try await Tool.run(
-            ["post", desk.server.url("/form"), "--queue", "--outbox", desk.path] + arguments,
+            ["post", fixture.server.url("/form"), "--queue", "--outbox", fixture.path] + arguments,
             input: Array("secret".utf8))
         #expect(run.exit == .status(2), "\(run.errorText)")
         #expect(run.errorText.contains(remedy), "\(run.errorText)")
         #expect(!run.errorText.contains("pass") || run.errorText.contains("password"))
-        #expect(!FileManager.default.fileExists(atPath: desk.path))
+        #expect(!FileManager.default.fileExists(atPath: fixture.path))
     }
 
     @Test func `queue options without --queue are refused`() async throws {
@@ -146,24 +148,25 @@ import WaybillCore
     }
 
     @Test func `a file is put to a presigned URL without an implicit content type`() async throws {
-        let desk = try OutboxFixture()
-        let file = try desk.folder.write("front.jpg", "jpeg")
+        let fixture = try OutboxFixture()
+        let file = try fixture.folder.write("front.jpg", "jpeg")
         let far = Int(Date.now.timeIntervalSince1970) + 3_600
         for (query, headers) in [
             ("Expires=\(far)&Signature=aGVsbG8gd29ybGQhISE", []), ("x=1", ["-H", "Content-Type: a/b"]),
         ] {
             let queued = try await Tool.run(
-                ["put", file, desk.server.url("/bucket/key?\(query)"), "--queue", "--outbox", desk.path] + headers)
+                ["put", file, fixture.server.url("/bucket/key?\(query)"), "--queue", "--outbox", fixture.path] + headers
+            )
             #expect(queued.exit == .status(0), "\(queued.errorText)")
         }
-        #expect(try await desk.deliver("-q").exit == .status(0))
-        let requests = desk.server.requests.sorted { $0.target < $1.target }
+        #expect(try await fixture.deliver("-q").exit == .status(0))
+        let requests = fixture.server.requests.sorted { $0.target < $1.target }
         #expect(requests.map(\.method) == ["PUT", "PUT"] && requests.allSatisfy { $0.body == Array("jpeg".utf8) })
         #expect(requests.map { $0.value(of: "Content-Type") } == [nil, "a/b"])
-        let shown = try await desk.outbox("show", "1")
+        let shown = try await fixture.outbox("show", "1")
         #expect(shown.text.contains("PUT http://127.0.0.1") && !shown.text.contains("aGVsbG8"))
         let over = try await Tool.run(
-            ["put", file, desk.server.url("/k?Expires=1000000000&Signature=x"), "--queue", "--outbox", desk.path])
+            ["put", file, fixture.server.url("/k?Expires=1000000000&Signature=x"), "--queue", "--outbox", fixture.path])
         #expect(over.exit == .status(2) && over.errorText.contains("has expired"), "\(over.errorText)")
     }
 }

@@ -82,11 +82,11 @@ import Testing
     }
 
     @Test func `with --queue every name is an item`() async throws {
-        let desk = try OutboxFixture()
-        let files = try ["a", "b"].map { try desk.folder.write($0, $0) }
-        let queued = try await desk.queue(
+        let fixture = try OutboxFixture()
+        let files = try ["a", "b"].map { try fixture.folder.write($0, $0) }
+        let queued = try await fixture.queue(
             "-F", "f=@{}", "--each-from", "-", input: Array(files.joined(separator: "\n").utf8))
         #expect(queued.exit == .status(0), "\(queued.errorText)")
-        #expect(try await desk.items().count == 2)
+        #expect(try await fixture.items().count == 2)
     }
 }

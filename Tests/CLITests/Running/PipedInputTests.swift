@@ -138,13 +138,14 @@ import Testing
     }
 
     @Test func `the outbox stores a copy of standard input but references files`() async throws {
-        let desk = try OutboxFixture()
-        let file = try desk.folder.write("a.txt", "file")
-        let queued = try await desk.queue("-F", "f=@-;filename=x", "-F", "g=@\(file)", input: Array("from a pipe".utf8))
+        let fixture = try OutboxFixture()
+        let file = try fixture.folder.write("a.txt", "file")
+        let queued = try await fixture.queue(
+            "-F", "f=@-;filename=x", "-F", "g=@\(file)", input: Array("from a pipe".utf8))
         #expect(queued.exit == .status(0), "\(queued.errorText)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: desk.path + "/spool").count == 1)
-        #expect(try await desk.deliver().exit == .status(0))
-        let body = try await desk.server.request(0).bodyWithoutBoundary
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.path + "/spool").count == 1)
+        #expect(try await fixture.deliver().exit == .status(0))
+        let body = try await fixture.server.request(0).bodyWithoutBoundary
         #expect(body.contains("\r\n\r\nfrom a pipe\r\n") && body.contains("\r\n\r\nfile\r\n"), "\(body)")
     }
 

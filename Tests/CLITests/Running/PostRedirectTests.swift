@@ -84,14 +84,14 @@ import WaybillCore
     }
 
     @Test func `a queued form follows the --redirect of outbox run`() async throws {
-        let desk = try OutboxFixture()
-        desk.server.route("/form", .respond(302, headers: [("Location", "/new")]))
-        let early = try await desk.queue("-F", "a=b", "--redirect", "resend")
+        let fixture = try OutboxFixture()
+        fixture.server.route("/form", .respond(302, headers: [("Location", "/new")]))
+        let early = try await fixture.queue("-F", "a=b", "--redirect", "resend")
         #expect(early.exit == .status(2) && early.errorText.contains("--redirect"), "\(early.errorText)")
-        #expect(try await desk.queue("-F", "a=b").exit == .status(0))
-        let run = try await desk.deliver("--redirect", "resend")
+        #expect(try await fixture.queue("-F", "a=b").exit == .status(0))
+        let run = try await fixture.deliver("--redirect", "resend")
         #expect(run.exit == .status(0), "\(run.errorText)")
-        #expect(desk.server.requests.map(\.path) == ["/form", "/new"])
+        #expect(fixture.server.requests.map(\.path) == ["/form", "/new"])
     }
 
     @Test func `an unknown --redirect value is refused with the valid ones`() async throws {

@@ -16,7 +16,7 @@
 int cts_listen(int receive_buffer, int backlog, uint16_t *port);
 /// Binds a free port without listening.
 int cts_bind(uint16_t *port);
-/// Accepts a waiting connection. Returns -EAGAIN if there is none.
+/// Accepts a waiting connection. Returns -EAGAIN if no connection waits.
 int cts_accept(int listener);
 /// Connects. With `is_blocking` 0 it only starts connecting.
 int cts_connect(uint16_t port, int is_blocking);

@@ -10,7 +10,7 @@ final class OSSStoreCore: Sendable {
     init(_ settings: OSSStoreSettings) { self.settings = settings }
 
     /// A request in flight.
-    private struct Errand: Sendable {
+    private struct Exchange: Sendable {
         let number: Int
         let call: OSSCall
         let gate: OSSAuthenticator
@@ -32,87 +32,87 @@ final class OSSStoreCore: Sendable {
         } catch {
             return refuseUnread(request, error as! OSSRefusal)
         }
-        let errand = enter(call)
+        let exchange = enter(call)
         let rest: [Behaviour.Step]
-        switch errand.fault {
-        case .drop(let count)?: rest = [take(count, errand), .close(.reset)]
-        case .stall(let count)?: rest = [take(count, errand), .hold]
+        switch exchange.fault {
+        case .drop(let count)?: rest = [take(count, exchange), .close(.reset)]
+        case .stall(let count)?: rest = [take(count, exchange), .hold]
         case .refuseContinue?:
-            rest = [.decide { _ in [.send(self.end(errand, Answer(417), 417, nil))] }, .forgetBody]
-        default: rest = serve(errand)
+            rest = [.decide { _ in [.send(self.end(exchange, Answer(417), 417, nil))] }, .forgetBody]
+        default: rest = serve(exchange)
         }
-        return [.ensure(rest) { self.leave(errand) }]
+        return [.ensure(rest) { self.leave(exchange) }]
     }
 
     /// Reads the body and responds. A request with `Expect` is rejected before that if it is already invalid.
-    private func serve(_ errand: Errand) -> [Behaviour.Step] {
-        let isForm = errand.call.operation == .postObject
-        let isSmall = isForm || errand.call.operation == .complete
+    private func serve(_ exchange: Exchange) -> [Behaviour.Step] {
+        let isForm = exchange.call.operation == .postObject
+        let isSmall = isForm || exchange.call.operation == .complete
         let intake = BodyIntake(keepsUpTo: isSmall ? 64 << 20 : settings.keepsBodiesUpTo)
-        let refusal = refusal(errand, isForm: isForm)
-        if let refusal, errand.call.request.value(of: "Expect")?.lowercased() == "100-continue" {
-            return [.decide { _ in [.send(self.refuse(errand, refusal))] }, .forgetBody]
+        let refusal = refusal(exchange, isForm: isForm)
+        if let refusal, exchange.call.request.value(of: "Expect")?.lowercased() == "100-continue" {
+            return [.decide { _ in [.send(self.refuse(exchange, refusal))] }, .forgetBody]
         }
         let hold = gate.withLock { $0 }.map { [Behaviour.Step.wait($0)] } ?? []
         return [
             .take(nil) { bytes in
                 intake.take(bytes)
-                self.count(errand, bytes.count)
+                self.count(exchange, bytes.count)
             }
-        ] + hold + [.decide { _ in self.finish(errand, intake, refusal) }]
+        ] + hold + [.decide { _ in self.finish(exchange, intake, refusal) }]
     }
 
     /// Returns the error that is known before the body arrives.
-    private func refusal(_ errand: Errand, isForm: Bool) -> OSSRefusal? {
-        if let fault = fault(errand) { return fault }
+    private func refusal(_ exchange: Exchange, isForm: Bool) -> OSSRefusal? {
+        if let fault = fault(exchange) { return fault }
         if isForm { return nil }
         do {
-            note(errand, try errand.gate.identify(errand.call))
+            note(exchange, try exchange.gate.identify(exchange.call))
             return nil
         } catch {
             return error as? OSSRefusal
         }
     }
 
-    private func take(_ count: Int, _ errand: Errand) -> Behaviour.Step {
-        .take(count) { self.count(errand, $0.count) }
+    private func take(_ count: Int, _ exchange: Exchange) -> Behaviour.Step {
+        .take(count) { self.count(exchange, $0.count) }
     }
 
     /// Returns the error of a fault that occurs before anything is stored.
-    private func fault(_ errand: Errand) -> OSSRefusal? {
-        switch errand.fault {
+    private func fault(_ exchange: Exchange) -> OSSRefusal? {
+        switch exchange.fault {
         case .busy?: OSSRefusal(503, "ServiceUnavailable", "Please reduce your request rate.", ec: "0048-00000101")
         case .tokenExpired?: OSSAuthenticator.tokenExpired
         case .denied?: OSSRefusal.denied("You have no right to access this object because of bucket acl.")
-        case .noSuchUpload?: OSSRefusal.noSuchUpload(errand.call.uploadID ?? "")
+        case .noSuchUpload?: OSSRefusal.noSuchUpload(exchange.call.uploadID ?? "")
         case .html(let status)?: OSSRefusal(status, "", "", ec: "")
         default: nil
         }
     }
 
-    private func finish(_ errand: Errand, _ intake: BodyIntake, _ refusal: OSSRefusal?) -> [Behaviour.Step] {
-        if let refusal { return [.send(refuse(errand, refusal))] }
+    private func finish(_ exchange: Exchange, _ intake: BodyIntake, _ refusal: OSSRefusal?) -> [Behaviour.Step] {
+        if let refusal { return [.send(refuse(exchange, refusal))] }
         let body = intake.stored
-        if errand.call.operation == .postObject, let bytes = body.bytes,
-            let form = try? OSSForm(bytes, contentType: errand.call.request.value(of: "Content-Type") ?? "")
+        if exchange.call.operation == .postObject, let bytes = body.bytes,
+            let form = try? OSSForm(bytes, contentType: exchange.call.request.value(of: "Content-Type") ?? "")
         {
-            note(errand, OSSWork.kind(of: form))
+            note(exchange, OSSWork.kind(of: form))
         }
-        let work = OSSWork(call: errand.call, settings: settings, gate: errand.gate, body: body)
+        let work = OSSWork(call: exchange.call, settings: settings, gate: exchange.gate, body: body)
         let outcome = state.update { state in Result { try work.perform(&state) } }
         switch outcome {
-        case .failure(let error): return [.send(refuse(errand, error as! OSSRefusal))]
-        case .success(let reply): return answer(errand, reply)
+        case .failure(let error): return [.send(refuse(exchange, error as! OSSRefusal))]
+        case .success(let reply): return answer(exchange, reply)
         }
     }
 
     // MARK: Responses
 
-    private func answer(_ errand: Errand, _ reply: OSSReply) -> [Behaviour.Step] {
+    private func answer(_ exchange: Exchange, _ reply: OSSReply) -> [Behaviour.Step] {
         var reply = reply
-        switch errand.fault {
+        switch exchange.fault {
         case .storeThenDrop?:
-            leave(errand)
+            leave(exchange)
             return [.close(.reset)]
         case .wrongChecksum?: reply.checksum = reply.checksum.map { ~$0 }
         case .xml(let status, let xml)?:
@@ -125,28 +125,28 @@ final class OSSStoreCore: Sendable {
             reply.status = 203
             reply.fields.removeAll { $0.0 == "Content-Type" }
             reply.fields.append(("Content-Type", "application/xml"))
-            reply.body = Array(refusal.xml(requestID: errand.requestID, host: host(errand.call.request)).utf8)
+            reply.body = Array(refusal.xml(requestID: exchange.requestID, host: host(exchange.call.request)).utf8)
         default: break
         }
-        var fields = common(errand.requestID, errand.gate) + reply.fields
+        var fields = common(exchange.requestID, exchange.gate) + reply.fields
         if let checksum = reply.checksum { fields.append(("x-oss-hash-crc64ecma", "\(checksum)")) }
-        return [.send(end(errand, Answer(reply.status, headers: fields, body: reply.body), reply.status, nil))]
+        return [.send(end(exchange, Answer(reply.status, headers: fields, body: reply.body), reply.status, nil))]
     }
 
-    private func refuse(_ errand: Errand, _ refusal: OSSRefusal) -> Answer {
-        var fields = common(errand.requestID, errand.gate)
-        if case .html(let status)? = errand.fault {
+    private func refuse(_ exchange: Exchange, _ refusal: OSSRefusal) -> Answer {
+        var fields = common(exchange.requestID, exchange.gate)
+        if case .html(let status)? = exchange.fault {
             let page =
                 "<html><head><title>\(status) Bad Gateway</title></head><body><h1>\(status)</h1><br></body></html>\n"
             let length = [("Content-Type", "text/html"), ("Content-Length", "\(page.utf8.count)")]
-            let body = errand.call.request.method == "HEAD" ? "" : page
-            return end(errand, Answer(status, headers: length, text: body), status, nil)
+            let body = exchange.call.request.method == "HEAD" ? "" : page
+            return end(exchange, Answer(status, headers: length, text: body), status, nil)
         }
-        if case .busy(let seconds?)? = errand.fault { fields.append(("Retry-After", "\(seconds)")) }
+        if case .busy(let seconds?)? = exchange.fault { fields.append(("Retry-After", "\(seconds)")) }
         let answer = refusal.answer(
-            requestID: errand.requestID, host: host(errand.call.request),
-            isHead: errand.call.request.method == "HEAD", fields: fields)
-        return end(errand, answer, refusal.status, refusal.code)
+            requestID: exchange.requestID, host: host(exchange.call.request),
+            isHead: exchange.call.request.method == "HEAD", fields: fields)
+        return end(exchange, answer, refusal.status, refusal.code)
     }
 
     private func common(_ requestID: String, _ gate: OSSAuthenticator) -> [(String, String)] {
@@ -178,15 +178,15 @@ final class OSSStoreCore: Sendable {
 
     // MARK: State
 
-    private func enter(_ call: OSSCall) -> Errand {
+    private func enter(_ call: OSSCall) -> Exchange {
         state.update { state in
             let skew = state.skew
             let gate = OSSAuthenticator(settings: settings, now: settings.now() + (skew?.seconds ?? 0), skew: skew)
-            var errand = Errand(number: state.log.count, call: call, gate: gate)
+            var exchange = Exchange(number: state.log.count, call: call, gate: gate)
             if let index = state.faults.firstIndex(where: { $0.befalls(call) && Self.fits($0.fault, call) }) {
-                errand.fault = state.faults[index].fault
+                exchange.fault = state.faults[index].fault
                 state.faults[index].times = state.faults[index].times.map { $0 - 1 }
-                if case .noSuchUpload? = errand.fault { state.uploads[call.uploadID ?? ""] = nil }
+                if case .noSuchUpload? = exchange.fault { state.uploads[call.uploadID ?? ""] = nil }
             }
             state.log.append(
                 OSSLogEntry(
@@ -202,7 +202,7 @@ final class OSSStoreCore: Sendable {
                 count.peakInFlight = max(count.peakInFlight, count.inFlight)
                 state.counts[.init(uploadID: id, number: number)] = count
             }
-            return errand
+            return exchange
         }
     }
 
@@ -213,34 +213,35 @@ final class OSSStoreCore: Sendable {
     }
 
     /// Records the response before it is sent, because the client may inspect the log immediately afterwards.
-    private func end(_ errand: Errand, _ answer: Answer, _ status: Int, _ code: String?) -> Answer {
+    private func end(_ exchange: Exchange, _ answer: Answer, _ status: Int, _ code: String?) -> Answer {
         state.update { state in
-            state.log[errand.number].status = status
-            state.log[errand.number].code = code
+            state.log[exchange.number].status = status
+            state.log[exchange.number].code = code
         }
-        leave(errand)
+        leave(exchange)
         return answer
     }
 
-    private func leave(_ errand: Errand) {
+    private func leave(_ exchange: Exchange) {
         state.update { state in
-            guard !state.log[errand.number].isOver else { return }
-            state.log[errand.number].isOver = true
+            guard !state.log[exchange.number].isOver else { return }
+            state.log[exchange.number].isOver = true
             state.inFlight -= 1
-            if errand.call.operation == .uploadPart, let id = errand.call.uploadID, let number = errand.call.partNumber
+            if exchange.call.operation == .uploadPart, let id = exchange.call.uploadID,
+                let number = exchange.call.partNumber
             {
                 state.counts[.init(uploadID: id, number: number)]?.inFlight -= 1
             }
         }
     }
 
-    private func note(_ errand: Errand, _ kind: OSSSignatureKind) {
-        state.update { $0.log[errand.number].signature = kind }
+    private func note(_ exchange: Exchange, _ kind: OSSSignatureKind) {
+        state.update { $0.log[exchange.number].signature = kind }
     }
 
-    private func count(_ errand: Errand, _ bytes: Int) {
+    private func count(_ exchange: Exchange, _ bytes: Int) {
         state.update { state in
-            state.log[errand.number].bodyBytes += bytes
+            state.log[exchange.number].bodyBytes += bytes
             state.bodyBytes += bytes
         }
     }

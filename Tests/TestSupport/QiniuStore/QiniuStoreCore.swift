@@ -11,7 +11,7 @@ final class QiniuStoreCore: Sendable {
     init(_ settings: QiniuStoreSettings) { self.settings = settings }
 
     /// A request in flight.
-    private struct Errand: Sendable {
+    private struct Exchange: Sendable {
         let number: Int
         let call: QiniuCall
         var fault: QiniuFault?
@@ -21,65 +21,65 @@ final class QiniuStoreCore: Sendable {
 
     /// Returns the steps for a request whose head has arrived.
     func begin(_ request: RecordedRequest, host: Int) -> [Behaviour.Step] {
-        let errand = enter(QiniuCall(request), host: host)
+        let exchange = enter(QiniuCall(request), host: host)
         let rest: [Behaviour.Step]
-        switch errand.fault {
-        case .drop(let count)?: rest = [take(count, errand), .close(.reset)]
-        case .stall(let count)?: rest = [take(count, errand), .hold]
-        default: rest = serve(errand)
+        switch exchange.fault {
+        case .drop(let count)?: rest = [take(count, exchange), .close(.reset)]
+        case .stall(let count)?: rest = [take(count, exchange), .hold]
+        default: rest = serve(exchange)
         }
-        return [.ensure(rest) { self.leave(errand) }]
+        return [.ensure(rest) { self.leave(exchange) }]
     }
 
-    private func take(_ count: Int, _ errand: Errand) -> Behaviour.Step {
-        .take(count) { bytes in self.count(errand, bytes.count) }
+    private func take(_ count: Int, _ exchange: Exchange) -> Behaviour.Step {
+        .take(count) { bytes in self.count(exchange, bytes.count) }
     }
 
-    private func serve(_ errand: Errand) -> [Behaviour.Step] {
-        let isWhole = errand.call.operation == .form || errand.call.operation == .complete
+    private func serve(_ exchange: Exchange) -> [Behaviour.Step] {
+        let isWhole = exchange.call.operation == .form || exchange.call.operation == .complete
         let intake = QiniuIntake(keepsUpTo: isWhole ? 64 << 20 : settings.keepsBodiesUpTo)
         let hold = gate.withLock { $0 }.map { [Behaviour.Step.wait($0)] } ?? []
         return [
             .take(nil) { bytes in
                 intake.take(bytes)
-                self.count(errand, bytes.count)
+                self.count(exchange, bytes.count)
             }
-        ] + hold + [.decide { _ in self.finish(errand, intake.stored) }]
+        ] + hold + [.decide { _ in self.finish(exchange, intake.stored) }]
     }
 
-    private func finish(_ errand: Errand, _ body: QiniuBytes) -> [Behaviour.Step] {
-        switch errand.fault {
-        case .refuse(let status, let message)?: return [.send(refuse(errand, QiniuErrorResponse(status, message)))]
-        case .forget?: return [.send(refuse(errand, .noSuchUpload))]
+    private func finish(_ exchange: Exchange, _ body: QiniuBytes) -> [Behaviour.Step] {
+        switch exchange.fault {
+        case .refuse(let status, let message)?: return [.send(refuse(exchange, QiniuErrorResponse(status, message)))]
+        case .forget?: return [.send(refuse(exchange, .noSuchUpload))]
         case .captivePortal?:
             let page = "<html><body>Please log in to the network of the hotel.</body></html>"
-            return [.send(end(errand, 200, Answer(200, headers: [("Content-Type", "text/html")], text: page)))]
+            return [.send(end(exchange, 200, Answer(200, headers: [("Content-Type", "text/html")], text: page)))]
         default: break
         }
-        if errand.call.operation == .regions { return [.send(answer(errand, 200, regions(errand.call)))] }
+        if exchange.call.operation == .regions { return [.send(answer(exchange, 200, regions(exchange.call)))] }
         let work = QiniuWork(
-            call: errand.call, settings: settings, gate: QiniuAuthenticator(settings: settings), body: body)
+            call: exchange.call, settings: settings, gate: QiniuAuthenticator(settings: settings), body: body)
         switch state.update({ state in Result { try work.perform(&state) } }) {
-        case .failure(let error): return [.send(refuse(errand, error as! QiniuErrorResponse))]
-        case .success(let text): return reply(errand, text)
+        case .failure(let error): return [.send(refuse(exchange, error as! QiniuErrorResponse))]
+        case .success(let text): return reply(exchange, text)
         }
     }
 
     /// Returns the response to a request that was performed.
-    private func reply(_ errand: Errand, _ text: String) -> [Behaviour.Step] {
-        switch errand.fault {
+    private func reply(_ exchange: Exchange, _ text: String) -> [Behaviour.Step] {
+        switch exchange.fault {
         case .storeThenDrop?:
-            leave(errand)
+            leave(exchange)
             return [.close(.reset)]
         case .callbackFailed?:
             let refusal = QiniuErrorResponse(579, #"{"callback_url":"http://backend.example/","callback_bodyType":""}"#)
-            return [.send(refuse(errand, refusal))]
+            return [.send(refuse(exchange, refusal))]
         case .wrongHash?:
-            return [.send(answer(errand, 200, #"{"hash":"\#(QiniuBytes(of: [1, 2, 3]).etag)","key":"k"}"#))]
+            return [.send(answer(exchange, 200, #"{"hash":"\#(QiniuBytes(of: [1, 2, 3]).etag)","key":"k"}"#))]
         case .wrongMD5?:
-            return [.send(answer(errand, 200, #"{"etag":"e","md5":"\#(QiniuBytes(of: [1, 2, 3]).md5)"}"#))]
-        case .gibberish?: return [.send(answer(errand, 200, "not JSON"))]
-        default: return [.send(answer(errand, 200, text))]
+            return [.send(answer(exchange, 200, #"{"etag":"e","md5":"\#(QiniuBytes(of: [1, 2, 3]).md5)"}"#))]
+        case .gibberish?: return [.send(answer(exchange, 200, "not JSON"))]
+        default: return [.send(answer(exchange, 200, text))]
         }
     }
 
@@ -98,24 +98,24 @@ final class QiniuStoreCore: Sendable {
 
     // MARK: Responses
 
-    private func answer(_ errand: Errand, _ status: Int, _ json: String) -> Answer {
-        let fields = [("Content-Type", "application/json"), ("X-Reqid", errand.requestID), ("X-Log", "X-Log")]
-        return end(errand, status, Answer(status, headers: fields, text: json))
+    private func answer(_ exchange: Exchange, _ status: Int, _ json: String) -> Answer {
+        let fields = [("Content-Type", "application/json"), ("X-Reqid", exchange.requestID), ("X-Log", "X-Log")]
+        return end(exchange, status, Answer(status, headers: fields, text: json))
     }
 
-    private func refuse(_ errand: Errand, _ refusal: QiniuErrorResponse) -> Answer {
-        answer(errand, refusal.status, #"{"error":\#(QiniuText.json(refusal.message))}"#)
+    private func refuse(_ exchange: Exchange, _ refusal: QiniuErrorResponse) -> Answer {
+        answer(exchange, refusal.status, #"{"error":\#(QiniuText.json(refusal.message))}"#)
     }
 
     // MARK: State
 
-    private func enter(_ call: QiniuCall, host: Int) -> Errand {
+    private func enter(_ call: QiniuCall, host: Int) -> Exchange {
         state.update { state in
-            var errand = Errand(number: state.log.count, call: call)
+            var exchange = Exchange(number: state.log.count, call: call)
             if let index = state.faults.firstIndex(where: { $0.befalls(call, host: host) }) {
-                errand.fault = state.faults[index].fault
+                exchange.fault = state.faults[index].fault
                 state.faults[index].times = state.faults[index].times.map { $0 - 1 }
-                if case .forget? = errand.fault { state.uploads[call.uploadID ?? ""] = nil }
+                if case .forget? = exchange.fault { state.uploads[call.uploadID ?? ""] = nil }
             }
             var entry = QiniuLogEntry(
                 operation: call.operation, host: host, bucket: call.bucket, part: call.part, uploadID: call.uploadID,
@@ -133,31 +133,31 @@ final class QiniuStoreCore: Sendable {
                 count.peakInFlight = max(count.peakInFlight, count.inFlight)
                 state.counts[name] = count
             }
-            return errand
+            return exchange
         }
     }
 
     /// Records the response before it is sent, because the client may inspect the log immediately afterwards.
-    private func end(_ errand: Errand, _ status: Int, _ answer: Answer) -> Answer {
-        state.update { $0.log[errand.number].status = status }
-        leave(errand)
+    private func end(_ exchange: Exchange, _ status: Int, _ answer: Answer) -> Answer {
+        state.update { $0.log[exchange.number].status = status }
+        leave(exchange)
         return answer
     }
 
-    private func leave(_ errand: Errand) {
+    private func leave(_ exchange: Exchange) {
         state.update { state in
-            guard !state.log[errand.number].isOver else { return }
-            state.log[errand.number].isOver = true
+            guard !state.log[exchange.number].isOver else { return }
+            state.log[exchange.number].isOver = true
             state.inFlight -= 1
-            if errand.call.operation == .part, let id = errand.call.uploadID, let number = errand.call.part {
+            if exchange.call.operation == .part, let id = exchange.call.uploadID, let number = exchange.call.part {
                 state.counts[QiniuPartName(uploadID: id, number: number)]?.inFlight -= 1
             }
         }
     }
 
-    private func count(_ errand: Errand, _ bytes: Int) {
+    private func count(_ exchange: Exchange, _ bytes: Int) {
         state.update { state in
-            state.log[errand.number].bodyBytes += bytes
+            state.log[exchange.number].bodyBytes += bytes
             state.bodyBytes += bytes
         }
     }

@@ -12,7 +12,7 @@ import Waybill
         let first = try await world.open()
         let second = try await world.open()
         #expect(first.isOwner && !second.isOwner)
-        let receipt = try await second.enqueue(try await world.form("from the guest"))
+        let receipt = try await second.enqueue(try await world.form("from the client"))
         #expect(try await first.item(receipt.id)?.state == .ready)
         #expect(try await second.pause(.all) == 1)
         #expect(try await first.states() == [.paused])
@@ -70,29 +70,29 @@ import Waybill
         defer { owner.signal(SIGKILL) }
         // It delivers, so it owns the outbox.
         _ = try await world.server.request(0)
-        let guest = try await world.open()
-        #expect(!guest.isOwner)
+        let client = try await world.open()
+        #expect(!client.isOwner)
         owner.signal(SIGSTOP)
-        let error = await #expect(throws: OutboxError.self) { try await guest.tally() }
+        let error = await #expect(throws: OutboxError.self) { try await client.tally() }
         #expect(error?.code == .ownerUnreachable && error?.message.contains("\(owner.pid)") == true)
         #expect(error?.message.contains("is stopped") == true, "\(String(describing: error))")
         owner.signal(SIGCONT)
-        #expect(try await guest.tally().total == 1)
-        await guest.close()
+        #expect(try await client.tally().total == 1)
+        await client.close()
     }
 
     @Test func `many concurrent requests of a client are served`() async throws {
         let world = try OutboxWorld()
         let owner = try await world.open()
-        let guest = try await world.open()
+        let client = try await world.open()
         let form = try await world.form()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<50 {
-                group.addTask { await #expect(throws: Never.self) { try await guest.enqueue(form) } }
+                group.addTask { await #expect(throws: Never.self) { try await client.enqueue(form) } }
             }
         }
         #expect(try await owner.tally().total == 50)
-        await guest.close()
+        await client.close()
         await owner.close()
     }
 
@@ -112,11 +112,11 @@ import Waybill
     @Test func `releasing an outbox closes its connections and frees the queue`() async throws {
         let world = try OutboxWorld()
         var outbox: Outbox? = try await world.open()
-        let guest = try #require(try LocalSocket.connect(in: world.path))
+        let client = try #require(try LocalSocket.connect(in: world.path))
         #expect(outbox?.isOwner == true)
         outbox = nil
-        #expect(await BlockingThread.run { guest.receiveFrame() } == nil)
-        guest.close()
+        #expect(await BlockingThread.run { client.receiveFrame() } == nil)
+        client.close()
         let next = try await world.open()
         #expect(next.isOwner)
         await next.close()
@@ -146,9 +146,9 @@ import Waybill
         let folder = try TemporaryDirectory()
         let path = folder.path([String](repeating: "a-long-name-of-a-folder", count: 8).joined(separator: "/"))
         let outbox = try await Outbox(at: path, configuration: OutboxWorld.quick)
-        let guest = try await Outbox(at: path, configuration: OutboxWorld.quick)
-        #expect(try await guest.tally().total == 0 && !guest.isOwner)
-        await guest.close()
+        let client = try await Outbox(at: path, configuration: OutboxWorld.quick)
+        #expect(try await client.tally().total == 0 && !client.isOwner)
+        await client.close()
         await outbox.close()
     }
 }

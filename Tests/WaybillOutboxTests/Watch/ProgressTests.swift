@@ -36,15 +36,15 @@ import Waybill
         let gate = Gate()
         let world = try OutboxWorld(.respond(200).held(at: gate))
         let outbox = try await world.open()
-        let guest = try await world.open()
+        let client = try await world.open()
         var options = EnqueueOptions()
         options.batch = "b"
-        try await guest.enqueue(contentsOf: [try await world.form("1"), try await world.form("2")], options: options)
-        try await guest.enqueue(try await world.form("of no batch"))
+        try await client.enqueue(contentsOf: [try await world.form("1"), try await world.form("2")], options: options)
+        try await client.enqueue(try await world.form("of no batch"))
         _ = try await outbox.pause(.item(OutboxID(rawValue: 3)))
         let run = Task { try await outbox.runUntilIdle(session: world.session) }
         var seen: [OutboxProgress] = []
-        for try await progress in guest.progress(batch: "b", every: .zero) {
+        for try await progress in client.progress(batch: "b", every: .zero) {
             seen.append(progress)
             if !progress.running.isEmpty { gate.open() }
         }
@@ -52,7 +52,7 @@ import Waybill
         let last = try #require(seen.last)
         #expect(last.isFinished && last.tally[.done] == 2 && last.tally.total == 2)
         #expect(try await outbox.states() == [.done, .done, .paused])
-        await guest.close()
+        await client.close()
         await outbox.close()
     }
 }

@@ -20,7 +20,7 @@ import Testing
         var caught = 0
         var isThere = false
         while kills < 6, !isThere {
-            let child = try errand(store, path, folder, atOnce)
+            let child = try startUpload(store, path, folder, atOnce)
             let before = store.state.log.reduce(0) { $0 + $1.bodyBytes }
             let more = Int.random(in: 1...(24 << 20), using: &random)
             try await store.waitUntil { state in
@@ -41,7 +41,7 @@ import Testing
             isThere = state.object("film") != nil
         }
         if !isThere {
-            let last = try await errand(store, path, folder, atOnce).finish()
+            let last = try await startUpload(store, path, folder, atOnce).finish()
             #expect(last.exit == .status(0) && last.text.hasPrefix("\(intake) "), "\(last.errorText)")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("records")).isEmpty)
         }
@@ -74,7 +74,7 @@ import Testing
         return blocks.etag
     }
 
-    private func errand(
+    private func startUpload(
         _ store: QiniuStore, _ path: String, _ folder: TemporaryDirectory, _ atOnce: Int
     ) throws -> ChildProcess {
         let program = "\(ProjectRoot.products)/StoreTestHelper"

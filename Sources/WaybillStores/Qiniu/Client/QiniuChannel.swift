@@ -140,9 +140,9 @@ final class QiniuChannel: Sendable {
     ///
     /// - Returns: Whether that succeeded. It is tried once.
     private func refreshRoute(_ operation: QiniuRetry.Operation) async throws(StoreError) -> Bool {
-        guard let desk = client.desk else { return false }
+        guard let regionCache = client.regionCache else { return false }
         let token = token
-        await desk.forget(QiniuRegionCache.Key(accessKey: token.accessKey, bucket: token.scope.bucket))
+        await regionCache.forget(QiniuRegionCache.Key(accessKey: token.accessKey, bucket: token.scope.bucket))
         // An upload in parts can't move to another region.
         guard operation == .form || operation == .begin else { return false }
         let isFirst = state.withLock { state in
@@ -160,9 +160,9 @@ final class QiniuChannel: Sendable {
         case .fixed(let hosts): return QiniuRoute([hosts])
         case .regions(let regions): return QiniuRoute(regions.map { (region: QiniuRegion) in region.uploadHosts })
         case .asked:
-            guard let desk = client.desk else { return QiniuRoute([]) }
+            guard let regionCache = client.regionCache else { return QiniuRoute([]) }
             let key = QiniuRegionCache.Key(accessKey: token.accessKey, bucket: token.scope.bucket)
-            let answer = try await desk.answer(for: key)
+            let answer = try await regionCache.answer(for: key)
             return QiniuRoute(answer.regions.map(\.uploadHosts))
         }
     }

@@ -80,7 +80,7 @@ public final class QiniuClient: Sendable {
     let tokens: QiniuTokens
     let session: UploadSession
     let pace: QiniuPace
-    let desk: QiniuRegionCache?
+    let regionCache: QiniuRegionCache?
 
     /// Creates a client that sends with a session, by default with ``/Waybill/UploadSession/shared``.
     public init(
@@ -91,10 +91,10 @@ public final class QiniuClient: Sendable {
         self.session = session
         pace = QiniuPace(clock: configuration.clock)
         guard case .asked(let query) = configuration.hosts else {
-            desk = nil
+            regionCache = nil
             return
         }
-        desk = QiniuRegionCache(
+        regionCache = QiniuRegionCache(
             query, scheme: configuration.usesTLS ? "https" : "http", options: Self.options(configuration, .regions),
             session: session, now: configuration.now)
     }
@@ -105,7 +105,7 @@ public final class QiniuClient: Sendable {
         configuration = other.configuration
         session = other.session
         pace = other.pace
-        desk = other.desk
+        regionCache = other.regionCache
     }
 
     /// Uploads an object and waits for the response.

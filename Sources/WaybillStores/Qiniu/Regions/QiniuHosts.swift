@@ -38,7 +38,7 @@ struct QiniuRoute: Sendable, Hashable {
         self.regions = regions.filter { !$0.isEmpty }
     }
 
-    /// The present host; `nil` if there is none.
+    /// The present host; `nil` without a host.
     var host: String? { region < regions.count ? regions[region][index] : nil }
 
     /// Moves on to the next host after a failure. Does nothing if another request has done so already.

@@ -5,7 +5,7 @@ import WaybillStores
 /// Faults of a store and the resulting end of an upload, one row each.
 struct FaultRow: Sendable, CustomTestStringConvertible {
     /// The type of upload.
-    enum Errand: Sendable {
+    enum Upload: Sendable {
         /// One request of 300,000 bytes.
         case put
         /// One request of 9 MiB, which expects 100-continue.
@@ -25,7 +25,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
     }
 
     let testDescription: String
-    var errand = Errand.put
+    var upload = Upload.put
     var version = OSSSignatureVersion.v4
     /// The client's tokens in order of use.
     var tokens: [String?] = [nil]
@@ -44,11 +44,11 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
     var correctsClock = false
 
     init(
-        _ name: String, _ errand: Errand = .put, _ end: End, _ requests: [OSSOperation: Int],
+        _ name: String, _ upload: Upload = .put, _ end: End, _ requests: [OSSOperation: Int],
         _ arrange: @escaping @Sendable (OSSStore) -> Void
     ) {
         testDescription = name
-        self.errand = errand
+        self.upload = upload
         self.end = end
         self.requests = requests
         self.arrange = arrange
@@ -77,7 +77,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
                         $0.skew(OSSSkew(seconds: seconds, telling: telling))
                     }
                 return FaultRow(
-                    "\(seconds) s, \(telling), \(version)", row.errand, row.end, row.requests, row.arrange
+                    "\(seconds) s, \(telling), \(version)", row.upload, row.end, row.requests, row.arrange
                 ).with {
                     $0.version = version
                     $0.correctsClock = telling != .dateOf1970

@@ -77,7 +77,7 @@ import WaybillStores
         var options = OSSObjectOptions()
         if row.hasCallback { options.callback = OSSCallback(["http://127.0.0.1:9/"], body: "k=${object}") }
         do throws(StoreError) {
-            if case .parts = row.errand {
+            if case .parts = row.upload {
                 guard let path = try? folder.write("file", bytes) else { preconditionFailure("no file") }
                 return .success(try await client.upload(file: path, to: "k", options: options))
             }
@@ -122,7 +122,7 @@ private final class RotatingCredentials: Sendable {
 
 extension FaultRow {
     var size: Int {
-        switch errand {
+        switch self.upload {
         case .put: 300_000
         case .largePut: 9 << 20
         case .parts: 2 * 102_400 + 1_000

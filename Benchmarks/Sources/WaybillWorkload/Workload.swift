@@ -4,7 +4,7 @@ import Waybill
 
 /// The measured process: `KIND ARGUMENT…`.
 @main
-enum Errand {
+enum Workload {
     private enum Kind: String {
         /// Sends forms without observing progress (`URL FILE COUNT AT_ONCE [AUTHORITY]`, as all drivers).
         case send
@@ -29,7 +29,7 @@ enum Errand {
     static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
         guard let kind = words.first.flatMap(Kind.init) else {
-            fail("The arguments \(words) are invalid. Errand.swift lists them.")
+            fail("The arguments \(words) are invalid. Workload.swift lists them.")
         }
         Task.detached {
             do {
