@@ -207,6 +207,28 @@ struct RuleTests {
         }
     }
 
+    @Test func `a message that is not a sentence is reported`() {
+        func found(_ call: String) -> Int {
+            let file = TextFile(path: "Sources/Waybill/A.swift", text: "throw \(call)  // (\"quoted\n")
+            return MessageStyleRule.findings(in: file).count
+        }
+        for call in [
+            #"UploadError(.rejected, "the host is missing.")"#, #"UploadError(.rejected, "The host is missing")"#,
+            #".usage("--each needs a file" + "; got none")"#, #"CommandFailure(code: .a, message: "the \(host(b)).")"#,
+            #"StoreError(.a, part: f(1), "The part " + "\(n) of it", x: 1)"#,
+        ] {
+            #expect(found(call) == 1, "\(call)")
+        }
+        for call in [
+            #"UploadError(.rejected, "The host is missing.")"#, #"UploadError(.a, "\(host) is \(words)")"#,
+            #".usage("--each needs a file, " + "not \(f("a"))")"#, #"StoreError(.a, "The store responded: " + text)"#,
+            #"BodyError(.a, name: "a small name", "It is.")"#, #"BodyError(.a, "libcurl failed (\(code)).")"#,
+            #"DecodingError(path)"#, #"note("not an error")"#, #"TransferError(.a, "word")"#,
+        ] {
+            #expect(found(call) == 0, "\(call)")
+        }
+    }
+
     @Test func `a forbidden word is found in prose only`() {
         func count(_ text: String, _ path: String) -> Int {
             PlainWordRule.findings(in: TextFile(path: path, text: text)).count

@@ -61,6 +61,10 @@ struct TidyTests {
             checkout.files.flatMap { MessageRule.findings(in: $0, wireNames: wireNames) }, "see \(MessageRule.table)")
     }
 
+    @Test func `messages of errors are sentences`() {
+        expectNone(checkout.files.flatMap(MessageStyleRule.findings), "see CONTRIBUTING.md")
+    }
+
     @Test func `documents, comments, messages and test names use plain words`() {
         expectNone(checkout.files.flatMap(PlainWordRule.findings), "see CONTRIBUTING.md")
     }

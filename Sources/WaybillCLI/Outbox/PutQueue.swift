@@ -9,7 +9,7 @@ extension PutCommand {
     func enqueue(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
         try checkQueueable()
         guard let last = paths.last, paths.count >= 2 else {
-            throw .usage("put requires files and a destination. Write waybill put FILE... oss://bucket/key.")
+            throw .usage("Files and a destination are required. Write waybill put FILE... oss://bucket/key.")
         }
         let destination = try PutDestination(last)
         var scan = try PutPlan.scan(Array(paths.dropLast()), to: destination, files)

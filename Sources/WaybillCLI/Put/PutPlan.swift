@@ -20,7 +20,7 @@ struct PutPlan: Sendable {
             throw .usage("-j must be between 1 and 256; got \(command.files.parallel).")
         }
         guard let last = command.paths.last, command.paths.count >= 2 else {
-            throw .usage("put requires files and a destination. Write waybill put FILE... oss://bucket/key.")
+            throw .usage("Files and a destination are required. Write waybill put FILE... oss://bucket/key.")
         }
         let destination = try PutDestination(last)
         let scan = try Self.scan(Array(command.paths.dropLast()), to: destination, command.files)

@@ -143,7 +143,7 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
     private func options() throws(CommandFailure) -> JPEGOptions {
         guard maxBytes != nil || quality != nil || maxPixels != nil || maxSide != nil else {
             throw .usage(
-                "shrink requires a target. "
+                "A target is required. "
                     + "Pass --max-bytes 100KiB, --quality 50, --max-pixels 2.4MP or --max-side 1600.")
         }
         var options = JPEGOptions(mode: mode.value, isDocument: isDocument)
