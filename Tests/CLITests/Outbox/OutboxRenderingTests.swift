@@ -141,7 +141,7 @@ import Waybill
     }
 
     @Test func `credential names map to variables, and malformed names and sources are refused`() async throws {
-        #expect(CredentialName.variable(of: "front-fixture.2") == "WAYBILL_CREDENTIAL_FRONT_DESK_2")
+        #expect(CredentialName.variable(of: "front-desk.2") == "WAYBILL_CREDENTIAL_FRONT_DESK_2")
         for name in ["", "a b", "a/b", String(repeating: "x", count: 65)] {
             #expect(throws: CommandFailure.self) { try CredentialName.checked(name, for: "x") }
         }
