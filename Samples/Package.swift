@@ -75,20 +75,20 @@ let package = Package(
             dependencies: ["CardArtist", "IDCardFlow", "ReceiverKit", waybill],
             swiftSettings: settings),
 
-        // MARK: Object stores and sealed responses: trait All
+        // MARK: Object stores and encrypted responses: trait All
 
         // Signed parameters, and responses encrypted with AES-GCM.
         .target(
-            name: "SealedKit",
+            name: "EncryptedResponsesKit",
             dependencies: [crypto, flyingFox, flyingSocks, waybill, testing],
-            path: "SealedAnswers/Kit", swiftSettings: settings),
+            path: "EncryptedResponses/Kit", swiftSettings: settings),
         .executableTarget(
-            name: "SealedAnswers",
-            dependencies: ["SealedKit", waybill],
-            path: "SealedAnswers/Command", swiftSettings: settings),
+            name: "EncryptedResponses",
+            dependencies: ["EncryptedResponsesKit", waybill],
+            path: "EncryptedResponses/Command", swiftSettings: settings),
         .testTarget(
-            name: "SealedAnswersTests",
-            dependencies: ["SealedKit", crypto, waybill],
+            name: "EncryptedResponsesTests",
+            dependencies: ["EncryptedResponsesKit", crypto, waybill],
             swiftSettings: settings),
 
         // The part of an object store that the next two samples need. It verifies requests.

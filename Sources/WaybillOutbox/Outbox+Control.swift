@@ -36,7 +36,7 @@ extension Outbox {
 
     /// Returns the names of the blocked lanes, with the reasons.
     public func blockedLanes() async throws(OutboxError) -> [String: String] {
-        guard case .lanes(let lanes) = try await perform(.lanes) else { throw Self.nonsense }
+        guard case .lanes(let lanes) = try await perform(.lanes) else { throw Self.unexpectedReply }
         return lanes.compactMapValues(\.blocked)
     }
 
@@ -70,13 +70,13 @@ extension Outbox {
 
     /// Returns the number of items in each state.
     public func tally(batch: String? = nil) async throws(OutboxError) -> OutboxTally {
-        guard case .tally(let tally) = try await perform(.tally(batch: batch)) else { throw Self.nonsense }
+        guard case .tally(let tally) = try await perform(.tally(batch: batch)) else { throw Self.unexpectedReply }
         return tally
     }
 
     /// Returns the deliveries in progress.
     public func running() async throws(OutboxError) -> [RunningItem] {
-        guard case .running(let items) = try await perform(.running) else { throw Self.nonsense }
+        guard case .running(let items) = try await perform(.running) else { throw Self.unexpectedReply }
         return items
     }
 
@@ -93,12 +93,14 @@ extension Outbox {
     /// Returns one page of items after a given item.
     func page(_ selection: ItemSelection, after: OutboxID?, limit: Int) async throws(OutboxError) -> [OutboxItem] {
         let request = OutboxRequest.items(selection, after: after?.rawValue ?? 0, limit: limit)
-        guard case .items(let items) = try await perform(request) else { throw Self.nonsense }
+        guard case .items(let items) = try await perform(request) else { throw Self.unexpectedReply }
         return items
     }
 
     func control(_ event: ItemLife.Event, _ selection: ItemSelection) async throws(OutboxError) -> Int {
-        guard case .controlled(let answer) = try await perform(.control(event, selection)) else { throw Self.nonsense }
-        return answer.changed
+        guard case .controlled(let result) = try await perform(.control(event, selection)) else {
+            throw Self.unexpectedReply
+        }
+        return result.changed
     }
 }

@@ -26,11 +26,17 @@ package struct StoredDetail: Sendable, Codable {
     package var item: OutboxItem
     package var spec: String
     package var sequence: Int64?
-    package var answer: StoredResponse
+    package var response: StoredResponse
     package var deadline: Int64?
     package var maxAttempts: Int
     package var onUnknown: UnknownPolicy
     package var onChange: SourceChangePolicy
+
+    /// The coding keys of release 0.1, which are used between processes.
+    private enum CodingKeys: String, CodingKey {
+        case item, spec, sequence, deadline, maxAttempts, onUnknown, onChange
+        case response = "answer"
+    }
 }
 
 extension Outbox {
@@ -38,15 +44,16 @@ extension Outbox {
     ///
     /// - Returns: `nil` if the item does not exist or was removed.
     public func details(of id: OutboxID) async throws(OutboxError) -> OutboxDetails? {
-        guard case .detail(let found) = try await perform(.detail(id.rawValue)) else { throw Self.nonsense }
+        guard case .detail(let found) = try await perform(.detail(id.rawValue)) else { throw Self.unexpectedReply }
         guard let found else { return nil }
         let upload = try? registry.decode(found.item.kind, found.spec)
-        let answer = found.answer
+        let response = found.response
         return OutboxDetails(
             item: found.item, summary: upload.map { "\($0)" }, files: upload?.files ?? [],
             last: OutboxResult(
-                sequence: found.sequence ?? 0, item: found.item, status: answer.status, headers: answer.headers,
-                body: answer.body, message: answer.message, sourceChangedAfterwards: answer.sourceChangedAfterwards),
+                sequence: found.sequence ?? 0, item: found.item, status: response.status, headers: response.headers,
+                body: response.body, message: response.message,
+                sourceChangedAfterwards: response.sourceChangedAfterwards),
             deadline: found.deadline, maxAttempts: found.maxAttempts, onUnknown: found.onUnknown,
             onChange: found.onChange)
     }

@@ -19,7 +19,7 @@ public struct EnqueueOptions: Sendable, Hashable {
     /// The maximum number of attempts; `nil` for the value of the outbox's configuration.
     public var maxAttempts: Int?
     /// The storage of the item's files.
-    public var keeping = FileStorage.reference
+    public var fileStorage = FileStorage.reference
     /// The policy for an unknown outcome.
     public var onUnknown = UnknownPolicy.fail
     /// The policy for a changed source file.
@@ -43,7 +43,7 @@ extension Outbox {
     /// Enqueues a form. When this returns, the form is on disk; the process that runs ``run(session:)`` delivers it.
     ///
     /// Images are compressed now. Text fields and small data are stored in the queue, larger data in files of the
-    /// outbox. Files of the form stay in place or are copied, depending on ``EnqueueOptions/keeping``.
+    /// outbox. Files of the form stay in place or are copied, depending on ``EnqueueOptions/fileStorage``.
     ///
     /// - Throws: ``OutboxError``, with ``OutboxError/Code/uploadRefused`` and a cause if the form cannot be stored.
     @discardableResult
@@ -81,7 +81,7 @@ extension Outbox {
         var page: [Upload] = []
         for upload in uploads {
             page.append(upload)
-            guard page.count == Self.together else { continue }
+            guard page.count == Self.itemsPerCommit else { continue }
             receipts += try await add(page, options)
             page = []
         }
@@ -92,18 +92,18 @@ extension Outbox {
     private func add<Upload: DurableUpload>(
         _ uploads: [Upload], _ options: EnqueueOptions
     ) async throws(OutboxError) -> [OutboxReceipt] {
-        guard registry.knows(Upload.kind) else {
+        guard registry.contains(Upload.kind) else {
             throw OutboxError(
                 .unknownKind,
                 "Unknown upload type \"\(Upload.kind)\". \(Remedy.registerUploadKind)")
         }
-        let spool = Spool(folder: folder.spool, disk: configuration.spoolDisk)
-        let hold = try spool.hold()
-        defer { _ = hold }
+        let spool = Spool(directory: directory.spool, operations: configuration.spoolOperations)
+        let sweepLock = try spool.lockAgainstSweep()
+        defer { _ = sweepLock }
         var items: [NewItem] = []
         do throws(OutboxError) {
             for var upload in uploads {
-                let staged = try await spool.stage(&upload, keeping: options.keeping)
+                let staged = try await spool.stage(&upload, fileStorage: options.fileStorage)
                 let size = upload.files.reduce(0) { $0 + ($1.count ?? 0) }
                 do throws(OutboxError) {
                     items.append(try item(upload, options, staged: staged, size: size))
@@ -113,7 +113,7 @@ extension Outbox {
                 }
             }
             let reply = try await perform(.enqueue(items))
-            guard case .enqueued(let added) = reply else { throw Self.nonsense }
+            guard case .enqueued(let added) = reply else { throw Self.unexpectedReply }
             for (item, entry) in zip(items, added) where !entry.isNew { spool.remove(item.staged) }
             return added.map { OutboxReceipt(id: OutboxID(rawValue: $0.id), isNew: $0.isNew) }
         } catch {
@@ -139,12 +139,12 @@ extension Outbox {
             idempotencyKey: options.idempotencyKey ?? Delivery.newIdempotencyKey(), size: size, staged: staged)
     }
 
-    static var nonsense: OutboxError {
+    static var unexpectedReply: OutboxError {
         OutboxError(
             .ownerUnreachable,
             "The owner of the outbox sent an unexpected reply. Use the same release in both programs."
         )
     }
 
-    private static let together = 500
+    private static let itemsPerCommit = 500
 }

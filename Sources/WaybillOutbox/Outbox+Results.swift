@@ -19,13 +19,13 @@ extension Outbox {
         let start: Int64
         if let sequence { start = sequence } else { start = try await number(.mark(OutboxMark.acknowledged)) }
         guard case .results(let results) = try await perform(.results(after: start, limit: limit)) else {
-            throw Self.nonsense
+            throw Self.unexpectedReply
         }
         return results
     }
 
     /// Acknowledges all results up to a sequence number. They remain available by sequence number until they are
-    /// removed after ``Configuration/keepsResults``.
+    /// removed after ``Configuration/resultRetention``.
     public func acknowledge(through sequence: Int64) async throws(OutboxError) {
         _ = try await perform(.raise(OutboxMark.acknowledged, to: sequence))
     }
@@ -41,7 +41,7 @@ extension Outbox {
     }
 
     private func number(_ request: OutboxRequest) async throws(OutboxError) -> Int64 {
-        guard case .number(let number) = try await perform(request) else { throw Self.nonsense }
+        guard case .number(let number) = try await perform(request) else { throw Self.unexpectedReply }
         return number
     }
 }

@@ -34,7 +34,7 @@ extension Outbox {
     ///   no limit.
     public func drain(atMost limit: Duration? = nil) {
         drain.begin()
-        owner?.ring()
+        owner?.signalChange()
         guard let limit else { return }
         Task { [weak self] in
             try? await Task.sleep(for: limit)
@@ -61,9 +61,9 @@ extension Outbox {
 
     /// Takes ownership of the queue, also from another process that owns it but does not deliver.
     private func own() async throws(OutboxError) -> OutboxCore {
-        for _ in 0..<Self.patience {
+        for _ in 0..<Self.maxTakeoverAttempts {
             if let core = try await takeOver() { return core }
-            _ = try await OwnerConnection.ask(.yield, in: folder)
+            _ = try await OwnerConnection.send(.yield, in: directory)
             do { try await Task.sleep(for: .milliseconds(20)) } catch {
                 throw OutboxError(.cancelled, "The task was cancelled while waiting for the outbox.")
             }
@@ -72,5 +72,5 @@ extension Outbox {
             .ownedByAnother, "Another process owns the outbox \(path) and does not release it. Stop that process.")
     }
 
-    private static let patience = 250
+    private static let maxTakeoverAttempts = 250
 }

@@ -28,10 +28,10 @@ public final class Outbox: Sendable {
     public let path: String
     let configuration: Configuration
     let registry: UploadTypeRegistry
-    let folder: OutboxDirectory
+    let directory: OutboxDirectory
     let drain = Drain()
     private let role = Locked(Role.client)
-    private let taking = AsyncSerializer()
+    private let takeovers = AsyncSerializer()
 
     /// Opens an outbox, creating it if necessary.
     ///
@@ -44,7 +44,7 @@ public final class Outbox: Sendable {
         self.path = path
         self.configuration = configuration
         registry = try UploadTypeRegistry(configuration.kinds)
-        folder = try OutboxDirectory(path)
+        directory = try OutboxDirectory(path)
         _ = try await takeOver()
     }
 
@@ -66,20 +66,22 @@ public final class Outbox: Sendable {
 
     /// Takes ownership unless another process has it.
     func takeOver() async throws(OutboxError) -> OutboxCore? {
-        try await taking.runExclusively { () async throws(OutboxError) -> OutboxCore? in
+        try await takeovers.runExclusively { () async throws(OutboxError) -> OutboxCore? in
             switch role.withLock({ $0 }) {
             case .owner(let core): return core
             case .closed: throw OutboxError(.closed, "The outbox was closed. Open it again.")
             case .client: break
             }
-            guard let lock = try OwnerLock.take(folder) else { return nil }
-            let core = try await OutboxCore.takeOver(folder, lock, configuration) { [weak self] in self?.stepDown() }
-            let isWanted = role.withLock { role in
+            guard let lock = try OwnerLock.acquire(directory) else { return nil }
+            let core = try await OutboxCore.takeOver(directory, lock, configuration) { [weak self] in
+                self?.releaseOwnership()
+            }
+            let hasBecomeOwner = role.withLock { role in
                 guard case .client = role else { return false }
                 role = .owner(core)
                 return true
             }
-            if !isWanted { await core.close() }
+            if !hasBecomeOwner { await core.close() }
             return core
         }
     }
@@ -87,7 +89,7 @@ public final class Outbox: Sendable {
     /// Has the owner perform a request: this process, or another one.
     func perform(_ request: OutboxRequest) async throws(OutboxError) -> OutboxReply {
         // During a change of owners, no process responds for a moment.
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.requestTimeout
         while ContinuousClock.now < deadline {
             if let core = try await takeOver() {
                 do throws(OutboxError) {
@@ -97,7 +99,7 @@ public final class Outbox: Sendable {
                     continue
                 }
             }
-            if let reply = try await OwnerConnection.ask(request, in: folder) { return reply }
+            if let reply = try await OwnerConnection.send(request, in: directory) { return reply }
             do { try await Task.sleep(for: .milliseconds(20)) } catch {
                 throw OutboxError(.cancelled, "The task was cancelled while waiting for the owner of the outbox.")
             }
@@ -108,7 +110,7 @@ public final class Outbox: Sendable {
     }
 
     /// Releases the queue to a process that requests to deliver from it.
-    private func stepDown() {
+    private func releaseOwnership() {
         let old = role.withLock { role -> OutboxCore? in
             guard case .owner(let core) = role else { return nil }
             role = .client
@@ -117,19 +119,19 @@ public final class Outbox: Sendable {
         if let old { Task { await old.close() } }
     }
 
-    private static let patience = Duration.seconds(10)
+    private static let requestTimeout = Duration.seconds(10)
 }
 
 /// Serializes asynchronous work of several callers.
 private actor AsyncSerializer {
     private var isBusy = false
-    private var line: [CheckedContinuation<Void, Never>] = []
+    private var waiters: [CheckedContinuation<Void, Never>] = []
 
     func runExclusively<Value: Sendable>(
         _ work: @Sendable () async throws(OutboxError) -> Value
     ) async throws(OutboxError) -> Value {
-        if isBusy { await withCheckedContinuation { line.append($0) } } else { isBusy = true }
-        defer { if line.isEmpty { isBusy = false } else { line.removeFirst().resume() } }
+        if isBusy { await withCheckedContinuation { waiters.append($0) } } else { isBusy = true }
+        defer { if waiters.isEmpty { isBusy = false } else { waiters.removeFirst().resume() } }
         return try await work()
     }
 }

@@ -30,7 +30,7 @@ extension Outbox {
         /// The retry budget of a lane. A lane that exhausts it pauses for a minute.
         public var retryBudget: RetryBudget? = .standard
         /// The time for which results are kept. 30 days by default.
-        public var keepsResults: Duration = .seconds(30 * 86_400)
+        public var resultRetention: Duration = .seconds(30 * 86_400)
 
         // Tests.
 
@@ -39,7 +39,7 @@ extension Outbox {
         /// The random number generator, with values in 0...1.
         package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
         /// The file operations of the spool.
-        package var spoolDisk = SpoolFileOperations()
+        package var spoolOperations = SpoolFileOperations()
         /// The durability of a commit.
         package var synchronous = SQLiteStore.Synchronous.full
 

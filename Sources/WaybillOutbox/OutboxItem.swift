@@ -77,7 +77,7 @@ public struct OutboxItem: Sendable, Codable, Identifiable {
     }
 }
 
-/// The result of an item, kept for ``Outbox/Configuration/keepsResults``.
+/// The result of an item, kept for ``Outbox/Configuration/resultRetention``.
 public struct OutboxResult: Sendable, Codable {
     /// The sequence number among the results of all items, for ``Outbox/acknowledge(through:)``.
     public var sequence: Int64

@@ -17,7 +17,7 @@ struct UploadTypeRegistry: Sendable {
         self.kinds = kinds
     }
 
-    func knows(_ kind: String) -> Bool { kinds[kind] != nil }
+    func contains(_ kind: String) -> Bool { kinds[kind] != nil }
 
     func encode(_ upload: some DurableUpload) throws(OutboxError) -> String {
         do {

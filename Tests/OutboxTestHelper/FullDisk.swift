@@ -11,26 +11,26 @@ struct FullDisk {
     let url: String
     /// A file that occupies space.
     let ballast: String
-    let complaints: Complaints
+    let errorLog: ErrorLog
 
     func run() async throws(OutboxError) {
         var number = 0
         // First the staged bytes don't fit, then the queue itself, which fits into the remaining space.
-        while await handOver(StagedForm.make(number)) { number += 1 }
-        fillTheRest()
-        while await handOver([.text("ITEM", "item-\(number)-")]) { number += 1 }
+        while await enqueue(StagedForm.make(number)) { number += 1 }
+        fillRemainingSpace()
+        while await enqueue([.text("ITEM", "item-\(number)-")]) { number += 1 }
         let outbox = outbox
         let delivery = Task { await Result { () async throws(OutboxError) in try await outbox.runUntilIdle() } }
         // Nothing can be leased from a queue that can't be written.
-        await complaints.count.wait { $0 >= 2 }
-        FileOutput.write("nothing taken\n")
+        await errorLog.count.wait { $0 >= 2 }
+        FileOutput.write("nothing leased\n")
         unsafe unlink(ballast)
         unsafe unlink(ballast + ".rest")
         try await delivery.value.get()
-        if await handOver(StagedForm.make(number + 1)) { try await outbox.runUntilIdle() }
+        if await enqueue(StagedForm.make(number + 1)) { try await outbox.runUntilIdle() }
     }
 
-    private func handOver(_ form: MultipartForm) async -> Bool {
+    private func enqueue(_ form: MultipartForm) async -> Bool {
         do throws(OutboxError) {
             FileOutput.write("\(try await outbox.enqueue(form, to: url).id)\n")
             return true
@@ -40,7 +40,7 @@ struct FullDisk {
         }
     }
 
-    private func fillTheRest() {
+    private func fillRemainingSpace() {
         let file = unsafe open(ballast + ".rest", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         let block = [UInt8](repeating: 0, count: 4_096)
         while unsafe write(file, block, block.count) > 0 {}
@@ -48,12 +48,12 @@ struct FullDisk {
     }
 }
 
-/// Counts the problems that the outbox logs.
-final class Complaints: Sendable {
+/// Counts the errors that the outbox logs.
+final class ErrorLog: Sendable {
     let count = Observed(0)
 
     var logger: Logger {
-        var logger = Logger(label: "complaints") { _ in Handler(count: count) }
+        var logger = Logger(label: "errors") { _ in Handler(count: count) }
         logger.logLevel = .error
         return logger
     }

@@ -22,7 +22,7 @@ struct OutboxTestHelper {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count >= 3 else {
-            throw OutboxError(.notFound, "usage: run|idle|add|weak|stage|full|rates|list PATH [URL COUNT|FILE]")
+            throw OutboxError(.notFound, "Usage: run|idle|add|weak|stage|full|rates|list PATH [URL COUNT|FILE]")
         }
         do throws(OutboxError) {
             try await work(arguments[1], arguments[2], arguments.dropFirst(3))
@@ -39,8 +39,8 @@ struct OutboxTestHelper {
         configuration.retryBudget = nil
         configuration.slotsPerLane = 8
         if task == "weak" { configuration.synchronous = .normal }
-        let complaints = Complaints()
-        if task == "full" { configuration.logger = complaints.logger }
+        let errorLog = ErrorLog()
+        if task == "full" { configuration.logger = errorLog.logger }
         let outbox = try await Outbox(at: path, configuration: configuration)
         let url = rest.first ?? ""
         let last = rest.last ?? ""
@@ -51,7 +51,7 @@ struct OutboxTestHelper {
             for try await item in outbox.items() { FileOutput.write("\(item.id) \(item.state)\n") }
             FileOutput.write("\(try await outbox.checkIntegrity())\n")
         case "stage": await stage(outbox, url, Int(last) ?? 0)
-        case "full": try await FullDisk(outbox: outbox, url: url, ballast: last, complaints: complaints).run()
+        case "full": try await FullDisk(outbox: outbox, url: url, ballast: last, errorLog: errorLog).run()
         default:
             for number in 0..<(Int(last) ?? 0) {
                 let receipt = try await outbox.enqueue([.text("ITEM", "item-\(number)-")], to: url)
@@ -81,5 +81,13 @@ struct OutboxTestHelper {
 enum StagedForm {
     static func make(_ number: Int) -> MultipartForm {
         [.text("ITEM", "item-\(number)-"), .data("D", [UInt8](repeating: 65, count: 40_000))]
+    }
+}
+
+/// Standard output without a buffer.
+enum FileOutput {
+    static func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = unsafe Glibc.write(STDOUT_FILENO, bytes, bytes.count)
     }
 }

@@ -38,21 +38,21 @@ struct StoreRates {
         }
         let single = min(count / 4, 5_000)
         let singly = try await seconds { () async throws(OutboxError) in
-            try await Self.deliver(single, atOnce: 1, from: store)
+            try await Self.deliver(single, slots: 1, from: store)
         }
         let grouped = try await seconds { () async throws(OutboxError) in
-            try await Self.deliver(count - single, atOnce: 512, from: store)
+            try await Self.deliver(count - single, slots: 512, from: store)
         }
-        tell("enqueue, 500 at a time", count, enqueue)
-        tell("lease and done, one at a time", single, singly)
-        tell("lease and done, 512 at a time", count - single, grouped)
+        report("enqueue, 500 at a time", count, enqueue)
+        report("lease and done, one at a time", single, singly)
+        report("lease and done, 512 at a time", count - single, grouped)
     }
 
     /// The number of small appends per second that the disk makes durable one after another: no commit is faster.
     private func syncs() throws(OutboxError) -> Int {
         let name = path + ".syncs"
         let file = unsafe open(name, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard file >= 0 else { throw OutboxError(.storageFailed, "\(name) can't be made (errno \(errno))") }
+        guard file >= 0 else { throw OutboxError(.storageFailed, "Could not create \(name) (errno \(errno)).") }
         defer {
             close(file)
             unsafe unlink(name)
@@ -61,30 +61,31 @@ struct StoreRates {
         let start = ContinuousClock.now
         for _ in 0..<200 {
             guard unsafe write(file, block, block.count) == block.count, fdatasync(file) == 0 else {
-                throw OutboxError(.storageFailed, "\(name) can't be written (errno \(errno))")
+                throw OutboxError(.storageFailed, "Could not write \(name) (errno \(errno)).")
             }
         }
         return Int(200 / (start.duration(to: .now) / .seconds(1)))
     }
 
-    /// Like the worker: the ends of earlier items and the lease of the next ones share a transaction.
-    private static func deliver(_ count: Int, atOnce: Int, from store: SQLiteStore) async throws(OutboxError) {
-        let answer = StoredResponse(UploadResponse(status: .ok))
+    /// Like the worker: the results of earlier items and the lease of the next ones share a transaction.
+    private static func deliver(_ count: Int, slots: Int, from store: SQLiteStore) async throws(OutboxError) {
+        let response = StoredResponse(UploadResponse(status: .ok))
         var left = count
         var changes: [ItemChange] = []
         while left > 0 || !changes.isEmpty {
-            let slots = min(atOnce, left)
-            let wish = LeaseRequest(token: "t", slots: slots, slotsPerLane: slots, now: 1)
-            let (applied, leased) = try await store.apply(changes, thenLease: wish)
-            guard applied.allSatisfy(\.isHeard) else { throw OutboxError(.storageFailed, "an end was not heard") }
-            guard leased.items.count == slots else {
-                throw OutboxError(
-                    .storageFailed, "\(leased.items.count) items were given where \(slots) were asked for")
+            let free = min(slots, left)
+            let request = LeaseRequest(token: "t", slots: free, slotsPerLane: free, now: 1)
+            let (applied, leased) = try await store.apply(changes, thenLease: request)
+            guard applied.allSatisfy(\.isAccepted) else {
+                throw OutboxError(.storageFailed, "A result was not accepted.")
+            }
+            guard leased.items.count == free else {
+                throw OutboxError(.storageFailed, "The store leased \(leased.items.count) items, expected \(free).")
             }
             changes = leased.items.map {
-                ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber), lane: .answered, answer: answer)
+                ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber), lane: .responded, response: response)
             }
-            left -= slots
+            left -= free
         }
     }
 
@@ -94,7 +95,7 @@ struct StoreRates {
             idempotencyKey: Delivery.newIdempotencyKey(), size: 1_000)
     }
 
-    private func tell(_ name: String, _ count: Int, _ seconds: Double) {
+    private func report(_ name: String, _ count: Int, _ seconds: Double) {
         FileOutput.write("\(name): \(Int(Double(count) / max(seconds, 1e-9))) /s\n")
     }
 

@@ -1,5 +1,7 @@
 import Glibc
+import Waybill
 import WaybillCore
+import WaybillOutbox
 import WaybillStores
 
 /// Uploads one file to a store and prints the result, as a program that tests may kill.
@@ -46,7 +48,7 @@ import WaybillStores
 
     private static func fromOutbox(_ path: String) async {
         do {
-            try await OutboxStep.run(path)
+            try await OutboxDelivery.run(path)
         } catch {
             fail("\(error)")
         }
@@ -56,5 +58,49 @@ import WaybillStores
         let line = Array("StoreTestHelper: \(message)\n".utf8)
         unsafe _ = write(STDERR_FILENO, line, line.count)
         exit(1)
+    }
+}
+
+/// Uploads one file to a test store of Qiniu.
+///
+///     StoreTestHelper qiniu HOST KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
+///
+/// It prints the hash and the number of bytes that an earlier run had stored.
+private enum QiniuUpload {
+    static func run(_ words: [String]) async throws(StoreError) {
+        guard words.count == 6, let partSize = Int64(words[4]), let partsAtOnce = Int(words[5]) else {
+            throw StoreError(
+                .invalidArgument, "usage: StoreTestHelper qiniu HOST KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE")
+        }
+        var configuration = QiniuClient.Configuration()
+        configuration.hosts = .fixed([words[0]])
+        configuration.records = RecordDirectory(path: words[3])
+        configuration.partSize = .bytes(partSize)
+        configuration.partsAtOnce = partsAtOnce
+        let keys = QiniuKeys(accessKey: "ak", secretKey: .secret("sk"))
+        let client = QiniuClient(tokens: .keys(keys, bucket: "photos"), configuration: configuration)
+        let object = try await client.upload(.file(path: words[2]), to: words[1])
+        print("\(object.hash ?? "") \(object.resumedBytes)")
+    }
+}
+
+/// Delivers the items of an outbox to test stores until the queue is idle.
+///
+///     StoreTestHelper outbox PATH
+///
+/// It uses the account `test` of either store. It prints the number of delivered items.
+private enum OutboxDelivery {
+    static func run(_ path: String) async throws(OutboxError) {
+        var configuration = Outbox.Configuration()
+        configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]
+        configuration.credentials = StoreAccounts(
+            oss: ["test": .fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))],
+            qiniu: ["test": .keys(QiniuKeys(accessKey: "ak", secretKey: .secret("sk")), bucket: "photos")])
+        configuration.retry = OutboxRetry(maxAttempts: 20, baseDelay: .milliseconds(1), maxDelay: .milliseconds(20))
+        configuration.retryBudget = nil
+        let outbox = try await Outbox(at: path, configuration: configuration)
+        try await outbox.runUntilIdle()
+        print(try await outbox.tally()[.done])
+        await outbox.close()
     }
 }

@@ -23,13 +23,13 @@ struct Command {
         // The back was photographed first.
         let number = try await flow.run(photos: [cards.back, cards.front], business: "B-0042")
         for name in try FileManager.default.contentsOfDirectory(atPath: directory).sorted() { print("saved \(name)") }
-        print("the bank was asked for: \(await bank.snapshot.requests.joined(separator: ", "))")
-        print("handed in as \(number)")
+        print("requests to the bank: \(await bank.snapshot.requests.joined(separator: ", "))")
+        print("submitted as \(number)")
 
         do {
             _ = try await flow.run(photos: [cards.front, cards.front], business: "B-0043")
         } catch let error as FlowError {
-            print("two fronts: \(error), and the bank was not asked")
+            print("two fronts: \(error) No request was sent to the bank.")
         }
         await flow.close()
         await recognizer.stop()

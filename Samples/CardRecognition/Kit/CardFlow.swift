@@ -136,9 +136,9 @@ public enum FlowError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A readable description.
     public var description: String {
         switch self {
-        case .notOneCard(let count): "a picture shows \(count) cards instead of one"
-        case .sameSideTwice(let side): "both pictures show the \(side)"
-        case .missing(let side): "no picture shows the \(side)"
+        case .notOneCard(let count): "A photo shows \(count) cards instead of one."
+        case .sameSideTwice(let side): "Both photos show the \(side)."
+        case .missing(let side): "No photo shows the \(side)."
         }
     }
 }

@@ -38,8 +38,8 @@ struct Canvas {
                 guard share > 0 else { continue }
                 let (x, y) = (mask.left + column, mask.top + row)
                 let index = y * width + x
-                let place = Point(Float(x) + 0.5, Float(y) + 0.5) / scale
-                pixels[index] = pixels[index].mixed(with: color(place), share)
+                let position = Point(Float(x) + 0.5, Float(y) + 0.5) / scale
+                pixels[index] = pixels[index].mixed(with: color(position), share)
             }
         }
     }

@@ -39,19 +39,19 @@ enum CardFace {
     }
 
     private static func frontFields(on canvas: inout Canvas) {
-        let fields: [(character: String, name: String, value: String, place: Point)] = [
+        let fields: [(character: String, name: String, value: String, position: Point)] = [
             ("名", "SURNAME", "SPECIMEN", Point(32, 13.2)), ("", "GIVEN NAMES", "ADA MARINER", Point(32, 20.3)),
             ("生", "DATE OF BIRTH", "10 DEC 1990", Point(32, 27.4)), ("", "SEX", "F", Point(60, 27.4)),
             ("中", "NATIONALITY", "WAYBILL", Point(32, 34.5)), ("日", "VALID UNTIL", "31 DEC 2035", Point(32, 41.6)),
         ]
         for field in fields {
-            var place = field.place
+            var position = field.position
             if !field.character.isEmpty {
-                brush(field.character, at: place, size: 1.9, pen: 0.2, label, on: &canvas)
-                place.x += 2.6
+                brush(field.character, at: position, size: 1.9, pen: 0.2, label, on: &canvas)
+                position.x += 2.6
             }
-            write(field.name, at: place + Point(0, 0.3), height: 1.3, pen: 0.2, label, on: &canvas)
-            write(field.value, at: field.place + Point(0, 2.7), height: 2.7, pen: 0.46, ink, on: &canvas)
+            write(field.name, at: position + Point(0, 0.3), height: 1.3, pen: 0.2, label, on: &canvas)
+            write(field.value, at: field.position + Point(0, 2.7), height: 2.7, pen: 0.46, ink, on: &canvas)
         }
     }
 
@@ -99,8 +99,8 @@ enum CardFace {
         for (row, line) in lines.enumerated() {
             // Machine-readable text is monospaced.
             for (column, character) in line.enumerated() {
-                let place = Point(4.4 + Float(column) * 2.58, 39.8 + Float(row) * 4.5)
-                canvas.stroke(StrokeFont.cell(character, at: place, height: 2.5), pen: 0.38, ink)
+                let position = Point(4.4 + Float(column) * 2.58, 39.8 + Float(row) * 4.5)
+                canvas.stroke(StrokeFont.cell(character, at: position, height: 2.5), pen: 0.38, ink)
             }
         }
     }
@@ -108,7 +108,7 @@ enum CardFace {
     // MARK: Both
 
     private static func ground(on canvas: inout Canvas, _ from: Color, _ to: Color) {
-        canvas.paint { place in from.mixed(with: to, (place.x + place.y * 0.6) / 110) }
+        canvas.paint { position in from.mixed(with: to, (position.x + position.y * 0.6) / 110) }
         for (index, color) in [Color(0.36, 0.62, 0.66), Color(0.80, 0.56, 0.40), Color(0.48, 0.52, 0.76)].enumerated() {
             let lines = Ornaments.waves(from: -2 + Float(index), to: 56, lines: 34, phase: Float(index) * 1.7)
             canvas.stroke(lines, pen: 0.08, color, opacity: 0.42)
@@ -154,8 +154,8 @@ enum CardFace {
         _ text: String, at origin: Point, size: Float, pen: Float, _ color: Color, on canvas: inout Canvas
     ) {
         for (index, character) in text.enumerated() {
-            let place = origin + Point(Float(index) * size * 1.2, 0)
-            canvas.stroke(BrushFont.outlines(character, at: place, size: size), pen: pen, color)
+            let position = origin + Point(Float(index) * size * 1.2, 0)
+            canvas.stroke(BrushFont.outlines(character, at: position, size: size), pen: pen, color)
         }
     }
 }

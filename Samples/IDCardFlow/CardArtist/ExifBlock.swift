@@ -42,21 +42,21 @@ struct ExifBlock {
             (0x829A, .rationals([(1, 60)])), (0x829D, .rationals([(18, 10)])), (0x8827, .short(200)),
             (0x9003, .text("2025:01:15 09:30:00")), (0xA002, .long(width)), (0xA003, .long(height)),
         ]
-        let place: [(Int, Value)] = [
+        let gps: [(Int, Value)] = [
             (1, .text("N")), (2, .rationals([(0, 1), (0, 1), (0, 1)])), (3, .text("E")),
             (4, .rationals([(0, 1), (0, 1), (0, 1)])),
         ]
-        func main(_ cameraOffset: Int, _ placeOffset: Int) -> [(Int, Value)] {
+        func main(_ cameraOffset: Int, _ gpsOffset: Int) -> [(Int, Value)] {
             [
                 (0x10F, .text("Specimen Optics")), (0x110, .text("Field Camera 12")), (0x112, .short(orientation)),
-                (0x132, .text("2025:01:15 09:30:00")), (0x8769, .long(cameraOffset)), (0x8825, .long(placeOffset)),
+                (0x132, .text("2025:01:15 09:30:00")), (0x8769, .long(cameraOffset)), (0x8825, .long(gpsOffset)),
             ]
         }
         let cameraOffset = 8 + directory(main(0, 0), at: 8).count
         let cameraBytes = directory(camera, at: cameraOffset)
-        let placeOffset = cameraOffset + cameraBytes.count
-        let tiff = Array("II*\0".utf8) + little(8, 4) + directory(main(cameraOffset, placeOffset), at: 8)
-        return header + tiff + cameraBytes + directory(place, at: placeOffset)
+        let gpsOffset = cameraOffset + cameraBytes.count
+        let tiff = Array("II*\0".utf8) + little(8, 4) + directory(main(cameraOffset, gpsOffset), at: 8)
+        return header + tiff + cameraBytes + directory(gps, at: gpsOffset)
     }
 
     /// Returns a directory, followed by the values that do not fit into its entries.

@@ -53,9 +53,9 @@ struct Mask {
         let square = max((along * along).sum(), 1e-6)
         for row in rows {
             for column in columns {
-                let place = Point(Float(column) + 0.5, Float(row) + 0.5) - from
-                let share = min(max((place * along).sum() / square, 0), 1)
-                let gap = place - along * share
+                let position = Point(Float(column) + 0.5, Float(row) + 0.5) - from
+                let share = min(max((position * along).sum() / square, 0), 1)
+                let gap = position - along * share
                 let covered = min(max(radius + 0.5 - (gap * gap).sum().squareRoot(), 0), 1)
                 let index = row * width + column
                 if covered > coverage[index] { coverage[index] = covered }

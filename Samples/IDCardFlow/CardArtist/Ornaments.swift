@@ -28,8 +28,8 @@ enum Ornaments {
 
     /// Draws a translucent hologram of rings and rays.
     static func hologram(center: Point, radius: Float, on canvas: inout Canvas) {
-        let shimmer: (Point) -> Color = { place in
-            let offset = place - center
+        let shimmer: (Point) -> Color = { position in
+            let offset = position - center
             let distance = (offset * offset).sum().squareRoot() / radius
             let slope = offset.x * 0.055 + offset.y * 0.03
             return Color.hue(slope + distance * 0.55).mixed(with: Color(repeating: 1), 0.45)

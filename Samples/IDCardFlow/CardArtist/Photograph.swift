@@ -90,10 +90,10 @@ private struct Camera: Sendable {
         }
     }
 
-    private func light(_ place: Point) -> Color {
-        let onCard = toCard.map(place)
+    private func light(_ position: Point) -> Color {
+        let onCard = toCard.map(position)
         let edge = outside(onCard)
-        let away = (place / uprightSize - view.light) * Point(1, 0.8)
+        let away = (position / uprightSize - view.light) * Point(1, 0.8)
         let falloff = 1.06 - 0.62 * (away * away).sum()
         // The print, the rim of the plastic and the desk blend over two pixels each.
         let rim = Color(0.90, 0.90, 0.88)
@@ -101,7 +101,7 @@ private struct Camera: Sendable {
             return (edge < -1 ? print(onCard, away) : print(onCard, away).mixed(with: rim, (edge + 1) / 2)) * falloff
         }
         if edge < 2 { return rim * falloff }
-        let ground = self.ground(place, onCard)
+        let ground = self.ground(position, onCard)
         return (edge < 4 ? rim.mixed(with: ground, (edge - 2) / 2) : ground) * falloff
     }
 
@@ -112,18 +112,40 @@ private struct Camera: Sendable {
     }
 
     /// Returns the color of the desk, with the shadow of the card.
-    private func ground(_ place: Point, _ onCard: Point) -> Color {
+    private func ground(_ position: Point, _ onCard: Point) -> Color {
         let shadow = max(outside(onCard - Point(0.010, 0.020) * Float(card.width)) / Float(card.width), 0)
-        return desk.color(place) * (1 - 0.62 * exponential(-shadow * shadow * 2_400))
+        return desk.color(position) * (1 - 0.62 * exponential(-shadow * shadow * 2_400))
     }
 
     /// Returns the distance of a point from the rounded card in card pixels; negative inside.
-    private func outside(_ place: Point) -> Float {
+    private func outside(_ position: Point) -> Float {
         let radius = 3.18 * card.scale
         let half = Point(Float(card.width), Float(card.height)) / 2
-        let offset = place - half
+        let offset = position - half
         let beyond = Point(abs(offset.x), abs(offset.y)) - half + radius
         let corner = Point(max(beyond.x, 0), max(beyond.y, 0))
         return (corner * corner).sum().squareRoot() + min(max(beyond.x, beyond.y), 0) - radius
+    }
+}
+
+/// A desk of wooden planks.
+struct Desk: Sendable {
+    /// The number of pixels of a full-size photo per pixel of this photo.
+    let unit: Float
+    let seed: UInt32
+
+    func color(_ pixel: Point) -> Color {
+        let position = pixel * unit
+        let plank = (position.y / 760).rounded(.down)
+        let x = position.x + plank * 1_371
+        let bend = Hash.noise(x * 0.0016, position.y * 0.004, seed)
+        let grain = Hash.noise(x * 0.004, position.y * 0.05 + bend * 9, seed &+ 1)
+        let fibre = Hash.noise(x * 0.022, position.y * 0.55, seed &+ 2)
+        let rings = sine((position.y * 0.011 + bend * 3.4) * 6.2)
+        let tone = 0.34 + 0.30 * grain + 0.10 * rings + 0.22 * (fibre - 0.5)
+        let own = 0.08 * Hash.unit(Int32(plank), 0, seed)
+        let seam = min(position.y - plank * 760, (plank + 1) * 760 - position.y)
+        let wood = Color(0.26, 0.155, 0.09).mixed(with: Color(0.68, 0.49, 0.31), tone + own)
+        return seam < 5 ? wood * 0.45 : wood
     }
 }

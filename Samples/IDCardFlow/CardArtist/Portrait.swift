@@ -13,7 +13,7 @@ struct Portrait {
     func draw(on canvas: inout Canvas) {
         background(on: &canvas)
         clothes(on: &canvas)
-        fill(Self.hairBehind, on: &canvas) { place in Self.hair.mixed(with: Color(0.33, 0.21, 0.14), place.x / 40) }
+        fill(Self.hairBehind, on: &canvas) { point in Self.hair.mixed(with: Color(0.33, 0.21, 0.14), point.x / 40) }
         head(on: &canvas)
         eyes(on: &canvas)
         noseAndMouth(on: &canvas)
@@ -25,8 +25,8 @@ struct Portrait {
     private func background(on canvas: inout Canvas) {
         let frame = Outline(
             [Point(0, 0), Point(Self.size.x, 0), Self.size, Point(0, Self.size.y)], closed: true)
-        fill(frame, on: &canvas) { place in
-            Color(0.90, 0.94, 0.97).mixed(with: Color(0.66, 0.75, 0.84), place.y / 40 + abs(place.x - 12) / 60)
+        fill(frame, on: &canvas) { point in
+            Color(0.90, 0.94, 0.97).mixed(with: Color(0.66, 0.75, 0.84), point.y / 40 + abs(point.x - 12) / 60)
         }
     }
 
@@ -37,25 +37,25 @@ struct Portrait {
                 Point(9.2, 22.5),
             ],
             closed: true)
-        fill(neck, on: &canvas) { place in
-            Self.skin.mixed(with: Color(0.62, 0.44, 0.36), 0.75 - abs(place.y - 24) / 14)
+        fill(neck, on: &canvas) { point in
+            Self.skin.mixed(with: Color(0.62, 0.44, 0.36), 0.75 - abs(point.y - 24) / 14)
         }
         let jacket = Outline(
             [
                 Point(0, 32), Point(0, 28.2), Point(2.4, 26.2), Point(6.6, 24.6), Point(8.4, 23.2), Point(12, 30),
                 Point(15.6, 23.2), Point(17.4, 24.6), Point(21.6, 26.2), Point(24, 28.2), Point(24, 32),
             ], closed: true)
-        fill(jacket, on: &canvas) { place in
-            Color(0.13, 0.19, 0.33).mixed(with: Color(0.24, 0.31, 0.47), (place.x - 4) / 22)
+        fill(jacket, on: &canvas) { point in
+            Color(0.13, 0.19, 0.33).mixed(with: Color(0.24, 0.31, 0.47), (point.x - 4) / 22)
         }
         let collar = Outline([Point(8.3, 22.8), Point(12, 30), Point(9.6, 31), Point(6.6, 24.8)], closed: true)
         for side in [collar, collar.mirrored(at: 12)] { fill(side, on: &canvas) { _ in Color(0.94, 0.94, 0.92) } }
     }
 
     private func head(on canvas: inout Canvas) {
-        fill(Self.face, on: &canvas) { place in
-            let side = (place.x - 9.5) / 11
-            let low = max(0, place.y - 16) / 16
+        fill(Self.face, on: &canvas) { point in
+            let side = (point.x - 9.5) / 11
+            let low = max(0, point.y - 16) / 16
             return Color(0.95, 0.79, 0.67).mixed(with: Color(0.74, 0.54, 0.44), side * side + low)
         }
         for x: Float in [8.3, 15.7] {
@@ -100,7 +100,7 @@ struct Portrait {
                 Point(12.9, 18.2), Point(11.1, 18.2),
             ], closed: true
         ).smoothed(2)
-        fill(lips, on: &canvas) { place in Color(0.78, 0.36, 0.36).mixed(with: Color(0.86, 0.5, 0.47), place.y - 17.3) }
+        fill(lips, on: &canvas) { point in Color(0.78, 0.36, 0.36).mixed(with: Color(0.86, 0.5, 0.47), point.y - 17.3) }
         let line = Outline([
             Point(9.9, 17.3), Point(11.3, 17.4), Point(12, 17.32), Point(12.7, 17.4), Point(14.1, 17.3),
         ])
@@ -115,7 +115,7 @@ struct Portrait {
                 Point(6.9, 11),
             ], closed: true
         ).smoothed()
-        fill(front, on: &canvas) { place in Self.hair.mixed(with: Color(0.36, 0.23, 0.15), 1 - abs(place.x - 9) / 5) }
+        fill(front, on: &canvas) { point in Self.hair.mixed(with: Color(0.36, 0.23, 0.15), 1 - abs(point.x - 9) / 5) }
         let strands = (0..<9).map { strand in
             let x = 7.4 + Float(strand) * 1.05
             return Outline([Point(x + 1.1, 4.1), Point(x + 0.3, 5.2), Point(x - 0.3, 6.4)]).smoothed()
@@ -145,8 +145,8 @@ struct Portrait {
     private func fill(
         _ outline: Outline, on canvas: inout Canvas, share: Float = 1, _ color: (Point) -> Color
     ) {
-        canvas.fill(outline.placed(at: origin, scale: scale), opacity: opacity * share) { place in
-            color((place - origin) / scale)
+        canvas.fill(outline.placed(at: origin, scale: scale), opacity: opacity * share) { point in
+            color((point - origin) / scale)
         }
     }
 

@@ -5,12 +5,12 @@ import LittleBackend
 @main
 struct Command {
     static func main() async throws {
-        print("In the program: one slot, and all of these are asked for while the first is under way")
-        try await InTheProgram(report: { print("   \($0)") }).run()
-        print("\nOn the disk: handed over by one program, delivered by another one later")
+        print("In a session: one slot, and four uploads are queued while the first is in progress")
+        try await SessionPriorities(report: { print("   \($0)") }).run()
+        print("\nIn an outbox: enqueued by one program, delivered later by another")
         let directory = FileManager.default.temporaryDirectory.appending(path: "queue-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        try await OnTheDisk(directory: directory, report: { print("   \($0)") }).run()
+        try await OutboxPriorities(directory: directory, report: { print("   \($0)") }).run()
     }
 }
 

@@ -22,14 +22,14 @@ struct ServerSignedPost {
         do {
             _ = try await app.post(photo: photo, to: "users/8/front.jpg", with: ticket)
         } catch {
-            print("refused before a byte is sent: \(error)")
+            print("rejected before sending: \(error)")
         }
         var forged = ticket
         forged.keyPrefix = ""
         do {
             _ = try await app.post(photo: photo, to: "users/8/front.jpg", with: forged)
         } catch let error as UploadError {
-            print("refused by the store: \(error.response?.status.code ?? 0)")
+            print("rejected by the store with status \(error.response?.status.code ?? 0)")
         }
         await app.close()
         await server.stop()

@@ -5,7 +5,7 @@ import WaybillStores
 
 @Suite(.timeLimit(.minutes(1))) struct QiniuBatchTests {
     @Test func `a batch uploads all photos except cancelled ones, three at a time`() async throws {
-        let store = try await StandIn(accessKey: "ak", secretKey: "sk")
+        let store = try await LocalQiniu(accessKey: "ak", secretKey: "sk")
         let client = makeClient(
             keys: QiniuKeys(accessKey: "ak", secretKey: .secret("sk")), bucket: "photos", host: store.url,
             session: UploadSession())
@@ -17,7 +17,7 @@ import WaybillStores
     }
 
     @Test func `a wrong key fails each photo`() async throws {
-        let store = try await StandIn(accessKey: "ak", secretKey: "sk")
+        let store = try await LocalQiniu(accessKey: "ak", secretKey: "sk")
         let client = makeClient(
             keys: QiniuKeys(accessKey: "ak", secretKey: .secret("other")), bucket: "photos", host: store.url,
             session: UploadSession())

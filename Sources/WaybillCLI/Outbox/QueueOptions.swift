@@ -108,7 +108,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
         }
         (options.batch, options.tags) = (batch, tags)
         options.deduplicationKey = dedupe.map { key in file.map { EachPattern(key).filled(for: $0) } ?? key }
-        options.keeping = keepsCopies ? .snapshot : .reference
+        options.fileStorage = keepsCopies ? .snapshot : .reference
         options.onUnknown = try Self.choice(onUnknown, "--on-unknown", ["fail", "retry", "ask"], .fail)
         options.onChange = try Self.choice(onChange, "--if-changed", ["fail", "restart", "skip"], .fail)
         options.duplicates = try Self.choice(duplicates, "--duplicates", ["keep", "replace", "append"], .keep)

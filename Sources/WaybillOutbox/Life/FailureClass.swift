@@ -19,7 +19,7 @@ struct FailureClass {
         let wait = policy.wait(attempt: attempt, jitter: jitter)
         if error.isCancelled, error.outcome != .unknown {
             ending = .aborted
-        } else if Self.changes.contains(error.code) {
+        } else if Self.sourceChangeCodes.contains(error.code) {
             ending = .sourceChanged(reason, delay: wait)
         } else if error.outcome == .unknown, error.envelope == nil {
             self = Self.unknown(error, wait: wait)
@@ -33,11 +33,11 @@ struct FailureClass {
             ending = .offline(reason)
             lane = .offline(jitter: jitter)
         } else if let response = error.response, error.outcome == .rejected {
-            self = Self.answer(response.status.code, error, wait: wait, jitter: jitter)
+            self = Self.rejected(status: response.status.code, error, wait: wait, jitter: jitter)
         } else if Self.permanentCodes.contains(error.code) {
             ending = .refused(reason)
         } else {
-            ending = .passing(reason, delay: wait)
+            ending = .transient(reason, delay: wait)
             isRetry = true
         }
     }
@@ -53,31 +53,34 @@ struct FailureClass {
         guard let status = error.response?.status.code, status >= 300 else {
             return FailureClass(.unknown(error.code.description))
         }
-        let asked = restAsked(by: error)
+        let requested = requestedDelay(error)
         return FailureClass(
-            .unknown("status\(status)", delay: max(wait, asked ?? 0)), lane: asked.map { .rest($0) }, isRetry: true)
+            .unknown("status\(status)", delay: max(wait, requested ?? 0)), lane: requested.map { .suspend($0) },
+            isRetry: true)
     }
 
-    private static func restAsked(by error: UploadError) -> Int64? {
+    /// Returns the delay of `Retry-After` in milliseconds, at most one hour.
+    private static func requestedDelay(_ error: UploadError) -> Int64? {
         error.retryAfter.map { min($0.milliseconds, 3_600_000) }
     }
 
-    private static func answer(
-        _ status: Int, _ error: UploadError, wait: Int64, jitter: Double
+    private static func rejected(
+        status: Int, _ error: UploadError, wait: Int64, jitter: Double
     ) -> FailureClass {
-        let asked = restAsked(by: error)
+        let requested = requestedDelay(error)
         if error.envelope?.requestsRetry == true || OutboxRetry.statuses.contains(status) {
-            let lane: LaneLife.Event? = asked.map { .rest($0) }
-            return FailureClass(.passing("status\(status)", delay: max(wait, asked ?? 0)), lane: lane, isRetry: true)
+            let lane: LaneLife.Event? = requested.map { .suspend($0) }
+            return FailureClass(
+                .transient("status\(status)", delay: max(wait, requested ?? 0)), lane: lane, isRetry: true)
         }
         if [401, 407].contains(status) {
             return FailureClass(.lane("status\(status)"), lane: .block("status\(status)", jitter: jitter))
         }
         let reason = error.code == .rejected ? "status\(status)" : error.code.description
-        return FailureClass(.refused(reason), lane: status == 403 ? .forbidden(reason, jitter: jitter) : .answered)
+        return FailureClass(.refused(reason), lane: status == 403 ? .forbidden(reason, jitter: jitter) : .responded)
     }
 
-    private static let changes: Set<UploadError.Code> = [.sourceChanged]
+    private static let sourceChangeCodes: Set<UploadError.Code> = [.sourceChanged]
     private static let laneCodes: Set<UploadError.Code> = [
         .certificateNotTrusted, .tlsSettingsUnusable, .credentialRefreshFailed,
     ]

@@ -1,9 +1,9 @@
-/// The state machine of one item: takes events and returns effects. Uses no clock, store or network.
+/// The state machine of one item: handles events and returns effects. Uses no clock, store or network.
 ///
 /// Every change of state goes through this type. Times are milliseconds since 1970.
 package struct ItemLife: Sendable, Hashable, Codable {
     /// A pending request for an item that is being worked on.
-    package enum Asked: Int, Sendable, Hashable, Codable {
+    package enum PendingRequest: Int, Sendable, Hashable, Codable {
         case nothing, pause, cancel
     }
 
@@ -14,7 +14,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
     package var leaseNumber: Int64 = 0
     /// Whether a lease is held for verification.
     package var isVerifying = false
-    package var asked = Asked.nothing
+    package var pendingRequest = PendingRequest.nothing
     /// The earliest time of the next attempt or verification.
     package var runAt: Int64 = 0
     package var firstAttemptAt: Int64?
@@ -22,7 +22,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
     /// attempt that delivers the item, or a verification with a definite result; or by the caller with `retry`.
     package var isDoubtful = false
     /// The number of verifications that did not reach the server.
-    package var vainQuestions = 0
+    package var failedVerifications = 0
     /// The reason for the state.
     package var reason: String?
 
@@ -30,6 +30,14 @@ package struct ItemLife: Sendable, Hashable, Codable {
     package var deadline: Int64?
     package var onUnknown: UnknownPolicy
     package var onChange: SourceChangePolicy
+
+    /// The coding keys of release 0.1, which are used between processes.
+    private enum CodingKeys: String, CodingKey {
+        case state, attempts, leaseNumber, isVerifying, runAt, firstAttemptAt, isDoubtful, reason, maxAttempts
+        case deadline, onUnknown, onChange
+        case pendingRequest = "asked"
+        case failedVerifications = "vainQuestions"
+    }
 
     package init(
         maxAttempts: Int = 10, deadline: Int64? = nil, onUnknown: UnknownPolicy = .fail,
@@ -69,7 +77,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
         /// Permanent failure: the next attempt would fail in the same way.
         case refused(String)
         /// Transient failure: another attempt follows after a delay.
-        case passing(String, delay: Int64)
+        case transient(String, delay: Int64)
         /// A failure of the lane, not of the item; the attempt is not counted.
         case lane(String)
         /// No server was reached; the attempt is not counted.
@@ -99,7 +107,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
         /// Stop the delivery in progress.
         case abort
         /// Use the files in their current state.
-        case takeNewSource
+        case useCurrentSource
         case finished(OutboxState)
     }
 
@@ -107,11 +115,11 @@ package struct ItemLife: Sendable, Hashable, Codable {
     ///
     /// - Returns: The effects to perform; empty for an event of an outdated lease.
     package mutating func handle(_ event: Event, at now: Int64) -> [Effect] {
-        guard hears(event) else { return [] }
+        guard accepts(event) else { return [] }
         switch event {
         case .lease: return lease(now)
         case .ended(let ending, _): return ended(ending, now)
-        case .verdict(let verdict, _): return answered(verdict, now)
+        case .verdict(let verdict, _): return verified(verdict, now)
         case .progressed: attempts = min(attempts, 1)
         case .setBack(let attempt, _): attempts = min(max(attempts, attempt), maxAttempts)
         case .lost:
@@ -133,7 +141,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
     }
 
     /// Whether an event belongs to the current lease. Events without a lease number are always accepted.
-    package func hears(_ event: Event) -> Bool {
+    package func accepts(_ event: Event) -> Bool {
         switch event {
         case .ended(_, let number), .progressed(let number), .setBack(_, let number):
             state == .leased && number == leaseNumber
@@ -182,30 +190,30 @@ extension ItemLife {
             runAt = delay > 0 ? now + min(delay, Self.longestWait) : 0
             self.reason = reason
             return []
-        case .refused(let reason): return asked == .cancel ? finish(.cancelled, nil) : finish(.failed, reason)
-        case .passing(let reason, let delay): return wait(reason, delay, now)
+        case .refused(let reason): return pendingRequest == .cancel ? finish(.cancelled, nil) : finish(.failed, reason)
+        case .transient(let reason, let delay): return wait(reason, delay, now)
         case .sourceChanged(let reason, let delay): return sourceChanged(reason, delay, now)
         case .lane(let reason), .offline(let reason):
             attempts -= 1
             self.reason = reason
             if case .offline = ending, attempts == 0 { firstAttemptAt = nil }
-            return goOn(now)
+            return applyPendingRequest(now)
         case .aborted:
             attempts -= 1
-            return goOn(now)
+            return applyPendingRequest(now)
         }
     }
 
-    private mutating func answered(_ verdict: Verdict, _ now: Int64) -> [Effect] {
+    private mutating func verified(_ verdict: Verdict, _ now: Int64) -> [Effect] {
         isVerifying = false
         switch verdict {
         case .delivered: return finish(.done, nil)
         case .absent, .repeatable:
             if verdict == .absent { isDoubtful = false }
-            vainQuestions = 0
-            return spent(now) ?? goOn(now)
-        case .later(let reason, let delay) where vainQuestions + 1 < maxAttempts && !isPast(now + delay):
-            vainQuestions += 1
+            failedVerifications = 0
+            return failIfExhausted(now) ?? applyPendingRequest(now)
+        case .later(let reason, let delay) where failedVerifications + 1 < maxAttempts && !isPast(now + delay):
+            failedVerifications += 1
             runAt = now + delay
             self.reason = reason
             return []
@@ -214,54 +222,54 @@ extension ItemLife {
     }
 
     private mutating func outcomeUndetermined(_ detail: String, _ now: Int64) -> [Effect] {
-        if asked == .cancel { return finish(.cancelled, "outcomeUnknown") }
+        if pendingRequest == .cancel { return finish(.cancelled, "outcomeUnknown") }
         switch onUnknown {
         case .fail: return finish(.failed, "outcomeUnknown")
         case .ask:
             state = .paused
-            asked = .nothing
+            pendingRequest = .nothing
             reason = "outcomeUnknown"
             return []
         case .retry:
             reason = detail
-            return spent(now) ?? goOn(now)
+            return failIfExhausted(now) ?? applyPendingRequest(now)
         }
     }
 
     private mutating func sourceChanged(_ reason: String, _ delay: Int64, _ now: Int64) -> [Effect] {
-        if asked == .cancel { return finish(.cancelled, nil) }
+        if pendingRequest == .cancel { return finish(.cancelled, nil) }
         switch onChange {
         case .fail: return finish(.failed, reason)
         case .skip: return finish(.cancelled, reason)
         case .restart:
             let effects = wait(reason, delay, now)
-            return state.isTerminal ? effects : effects + [.takeNewSource]
+            return state.isTerminal ? effects : effects + [.useCurrentSource]
         }
     }
 
     private mutating func wait(_ reason: String, _ delay: Int64, _ now: Int64) -> [Effect] {
         self.reason = reason
-        if asked == .cancel { return finish(.cancelled, nil) }
-        if let effects = spent(now + delay) { return effects }
-        guard asked != .pause else { return goOn(now) }
+        if pendingRequest == .cancel { return finish(.cancelled, nil) }
+        if let effects = failIfExhausted(now + delay) { return effects }
+        guard pendingRequest != .pause else { return applyPendingRequest(now) }
         state = .waiting
         runAt = now + min(max(0, delay), Self.longestWait)
         return []
     }
 
     /// Ends the item if no attempt is left or the next one would be past the deadline.
-    private mutating func spent(_ next: Int64) -> [Effect]? {
-        if asked == .cancel { return nil }
+    private mutating func failIfExhausted(_ next: Int64) -> [Effect]? {
+        if pendingRequest == .cancel { return nil }
         if attempts >= maxAttempts { return finish(.failed, reason ?? "attemptsUsedUp") }
         return isPast(next) ? finish(.failed, "deadlinePassed") : nil
     }
 
     /// Continues with the pending request, or else makes the item ready again.
-    private mutating func goOn(_ now: Int64) -> [Effect] {
-        switch asked {
+    private mutating func applyPendingRequest(_ now: Int64) -> [Effect] {
+        switch pendingRequest {
         case .cancel: return finish(.cancelled, nil)
         case .pause:
-            asked = .nothing
+            pendingRequest = .nothing
             state = .paused
         case .nothing:
             if isPast(now) { return finish(.failed, "deadlinePassed") }
@@ -273,30 +281,30 @@ extension ItemLife {
     private mutating func pause() -> [Effect] {
         switch state {
         case .ready, .waiting: state = .paused
-        case .leased where asked == .nothing:
-            asked = .pause
+        case .leased where pendingRequest == .nothing:
+            pendingRequest = .pause
             return [.abort]
-        case .verify where asked == .nothing: asked = .pause
+        case .verify where pendingRequest == .nothing: pendingRequest = .pause
         default: break
         }
         return []
     }
 
     private mutating func resume() {
-        if asked == .pause { asked = .nothing }
+        if pendingRequest == .pause { pendingRequest = .nothing }
         guard state == .paused else { return }
         state = isDoubtful ? .verify : .ready
         runAt = 0
-        vainQuestions = 0
+        failedVerifications = 0
     }
 
     private mutating func cancel() -> [Effect] {
         switch state {
         case .ready, .waiting, .paused: return finish(.cancelled, nil)
         case .leased:
-            asked = .cancel
+            pendingRequest = .cancel
             return [.abort]
-        case .verify: asked = .cancel
+        case .verify: pendingRequest = .cancel
         default: break
         }
         return []
@@ -306,19 +314,19 @@ extension ItemLife {
         guard isDoubtful, !isVerifying, [.failed, .paused, .verify].contains(state) else { return }
         if state != .verify {
             state = .verify
-            asked = .nothing
+            pendingRequest = .nothing
             reason = nil
         }
         runAt = 0
-        vainQuestions = 0
+        failedVerifications = 0
     }
 
     private mutating func retry(_ now: Int64) {
         guard state != .done, state != .cancelled, state != .leased, state != .ready, !isVerifying else { return }
         state = .ready
-        asked = .nothing
+        pendingRequest = .nothing
         attempts = 0
-        vainQuestions = 0
+        failedVerifications = 0
         runAt = 0
         isDoubtful = false
         reason = nil
@@ -327,7 +335,7 @@ extension ItemLife {
 
     private mutating func finish(_ end: OutboxState, _ reason: String?) -> [Effect] {
         state = end
-        asked = .nothing
+        pendingRequest = .nothing
         isVerifying = false
         if end == .done { isDoubtful = false }
         self.reason = reason ?? (isDoubtful && end == .cancelled ? "outcomeUnknown" : nil)

@@ -7,19 +7,25 @@ package struct LaneLife: Sendable, Hashable, Codable {
     /// a probe from time to time until one succeeds.
     package var blocked: String?
     /// The time until which nothing is sent.
-    package var restsUntil: Int64 = 0
+    package var suspendedUntil: Int64 = 0
     /// The number of consecutive failures to reach a server, or of consecutive blocks.
     package var failures = 0
     /// The number of consecutive items that the server has refused with 403.
     package var refusals = 0
 
+    /// The coding keys of release 0.1, which are used between processes.
+    private enum CodingKeys: String, CodingKey {
+        case blocked, failures, refusals
+        case suspendedUntil = "restsUntil"
+    }
+
     package init() {}
 
     package enum Event: Sendable, Hashable, Codable {
         /// The server responded.
-        case answered
-        /// The server requested a pause of this many milliseconds.
-        case rest(Int64)
+        case responded
+        /// The server requested a delay of this many milliseconds.
+        case suspend(Int64)
         /// No server was reached. With a random number in 0...1.
         case offline(jitter: Double)
         /// The server accepts no items under the current conditions. With a random number in 0...1.
@@ -32,23 +38,23 @@ package struct LaneLife: Sendable, Hashable, Codable {
 
     package mutating func handle(_ event: Event, at now: Int64) {
         switch event {
-        case .answered:
+        case .responded:
             (failures, refusals) = (0, 0)
-            if blocked != nil { (blocked, restsUntil) = (nil, 0) }
-        case .rest(let wait): rest(wait, now)
+            if blocked != nil { (blocked, suspendedUntil) = (nil, 0) }
+        case .suspend(let wait): suspend(wait, now)
         case .offline(let jitter): failed(Backoff(from: .seconds(1), to: .seconds(60)), jitter, now)
         case .block(let reason, let jitter): block(reason, jitter, now)
         case .forbidden(let reason, let jitter):
-            refusals = min(refusals + 1, Self.refusalsInARow)
-            if refusals == Self.refusalsInARow { block(reason, jitter, now) }
+            refusals = min(refusals + 1, Self.maxRefusals)
+            if refusals == Self.maxRefusals { block(reason, jitter, now) }
         case .unblock: self = LaneLife()
         }
     }
 
-    package func isOpen(_ now: Int64) -> Bool { ItemLife.isDue(restsUntil, now) }
+    package func isOpen(_ now: Int64) -> Bool { ItemLife.isDue(suspendedUntil, now) }
 
-    /// Returns the number of items that may be delivered concurrently now, given the configured slots.
-    package func room(_ now: Int64, slots: Int) -> Int {
+    /// Returns the number of items that may be delivered concurrently at a time, of the configured slots.
+    package func availableSlots(_ now: Int64, of slots: Int) -> Int {
         guard isOpen(now) else { return 0 }
         return blocked == nil ? slots : min(1, slots)
     }
@@ -62,13 +68,13 @@ package struct LaneLife: Sendable, Hashable, Codable {
         failures = min(failures + 1, 30)
         let ceiling = backoff.time(after: failures).milliseconds
         // At least a quarter: a server that refuses immediately would otherwise be contacted in a loop.
-        rest(ceiling / 4 + Int64(Double(ceiling * 3 / 4) * min(max(jitter, 0), 1)), now)
+        suspend(ceiling / 4 + Int64(Double(ceiling * 3 / 4) * min(max(jitter, 0), 1)), now)
     }
 
-    private mutating func rest(_ wait: Int64, _ now: Int64) {
+    private mutating func suspend(_ wait: Int64, _ now: Int64) {
         let until = now + min(max(0, wait), 3_600_000)
-        restsUntil = ItemLife.isDue(restsUntil, now) ? until : max(restsUntil, until)
+        suspendedUntil = ItemLife.isDue(suspendedUntil, now) ? until : max(suspendedUntil, until)
     }
 
-    private static let refusalsInARow = 5
+    private static let maxRefusals = 5
 }

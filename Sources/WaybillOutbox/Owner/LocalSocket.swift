@@ -8,13 +8,14 @@ struct LocalSocket: Sendable {
     /// Connects to the process that listens in a directory.
     ///
     /// - Returns: `nil` if no process does.
-    static func connect(in folder: String) throws(OutboxError) -> LocalSocket? {
+    static func connect(in directory: String) throws(OutboxError) -> LocalSocket? {
         let descriptor = try make()
         let socket = LocalSocket(descriptor: descriptor)
         // The limit also applies to connecting: a connection in the backlog of a program that does not accept it would
         // wait.
         socket.limitWaits(seconds: 1)
-        let code = try unsafe withAddress(in: folder) { address, size in unsafe Glibc.connect(descriptor, address, size)
+        let code = try unsafe withAddress(in: directory) { address, size in
+            unsafe Glibc.connect(descriptor, address, size)
         }
         guard code == 0 else {
             Glibc.close(descriptor)
@@ -25,14 +26,14 @@ struct LocalSocket: Sendable {
 
     /// Listens in a directory. The caller must hold the lock of the outbox: an existing socket file belongs to a
     /// process that no longer exists.
-    static func listen(in folder: String) throws(OutboxError) -> LocalSocket {
+    static func listen(in directory: String) throws(OutboxError) -> LocalSocket {
         let descriptor = try make()
-        unsafe unlink("\(folder)/\(name)")
-        let code = try unsafe withAddress(in: folder) { address, size in unsafe bind(descriptor, address, size) }
+        unsafe unlink("\(directory)/\(name)")
+        let code = try unsafe withAddress(in: directory) { address, size in unsafe bind(descriptor, address, size) }
         guard code == 0, Glibc.listen(descriptor, 64) == 0 else {
             let number = errno
             Glibc.close(descriptor)
-            throw OutboxError(.directoryUnusable, "Could not create a socket in \(folder): \(errorText(number)).")
+            throw OutboxError(.directoryUnusable, "Could not create a socket in \(directory): \(errorText(number)).")
         }
         return LocalSocket(descriptor: descriptor)
     }
@@ -76,36 +77,36 @@ struct LocalSocket: Sendable {
         return (numbers.0, numbers.1)
     }
 
-    /// Sends all bytes. Calls `goesOn` whenever no byte could be sent within the timeout.
-    func send(_ bytes: [UInt8], goesOn: () -> Bool = { false }) -> Bool {
+    /// Sends all bytes. Calls `shouldContinue` whenever no byte could be sent within the timeout.
+    func send(_ bytes: [UInt8], shouldContinue: () -> Bool = { false }) -> Bool {
         var sent = 0
         while sent < bytes.count {
             let count = unsafe bytes.withUnsafeBytes {
                 unsafe Glibc.send(descriptor, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
             }
-            if count > 0 { sent += count } else if errno != EINTR, errno != EAGAIN || !goesOn() { return false }
+            if count > 0 { sent += count } else if errno != EINTR, errno != EAGAIN || !shouldContinue() { return false }
         }
         return true
     }
 
     /// Returns the next frame without its length; `nil` at the end of the stream or for an invalid frame. Calls
-    /// `goesOn` whenever no byte arrived within the timeout.
-    func receiveFrame(goesOn: () -> Bool = { false }) -> [UInt8]? {
-        guard let head = receive(4, goesOn) else { return nil }
+    /// `shouldContinue` whenever no byte arrived within the timeout.
+    func receiveFrame(shouldContinue: () -> Bool = { false }) -> [UInt8]? {
+        guard let head = receive(4, shouldContinue) else { return nil }
         let count = head.reduce(0) { $0 << 8 | Int($1) }
         guard count <= Wire.largestFrame else { return nil }
-        return receive(count, goesOn)
+        return receive(count, shouldContinue)
     }
 
-    private func receive(_ count: Int, _ goesOn: () -> Bool) -> [UInt8]? {
+    private func receive(_ count: Int, _ shouldContinue: () -> Bool) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
-        var have = 0
-        while have < count {
-            let got = unsafe bytes.withUnsafeMutableBytes {
-                unsafe recv(descriptor, $0.baseAddress! + have, count - have, 0)
+        var received = 0
+        while received < count {
+            let length = unsafe bytes.withUnsafeMutableBytes {
+                unsafe recv(descriptor, $0.baseAddress! + received, count - received, 0)
             }
-            if got > 0 { have += got } else if got == 0 { return nil }
-            if got < 0, errno != EINTR, errno != EAGAIN || !goesOn() { return nil }
+            if length > 0 { received += length } else if length == 0 { return nil }
+            if length < 0, errno != EINTR, errno != EAGAIN || !shouldContinue() { return nil }
         }
         return bytes
     }
@@ -135,11 +136,11 @@ struct LocalSocket: Sendable {
     /// Builds the address via the directory's descriptor, because socket paths are limited to 107 bytes and directory
     /// paths are not.
     private static func withAddress(
-        in folder: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+        in directory: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) throws(OutboxError) -> Int32 {
-        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw OutboxError(.directoryUnusable, "Could not open \(folder): \(errorText(errno)).")
+            throw OutboxError(.directoryUnusable, "Could not open \(directory): \(errorText(errno)).")
         }
         defer { Glibc.close(descriptor) }
         var address = sockaddr_un()

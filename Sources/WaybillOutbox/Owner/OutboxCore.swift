@@ -14,29 +14,30 @@ final class OutboxCore: Sendable {
     /// The worker's deliveries in progress.
     let running = Locked<[Int64: RunningDelivery]>([:])
     /// Items that were stopped between their lease and their start.
-    private let unwanted = Locked<Set<Int64>>([])
+    private let abortedBeforeStart = Locked<Set<Int64>>([])
     /// Whether this process delivers.
     let isDelivering = Locked(false)
     /// Called when another process requests to deliver.
-    private let stepDown: @Sendable () -> Void
+    private let releaseOwnership: @Sendable () -> Void
     private let lock: OwnerLock
-    private let door = Locked<OwnerServer?>(nil)
+    private let server = Locked<OwnerServer?>(nil)
 
     /// Takes over the outbox: opens the queue, marks interrupted deliveries for verification, opens the socket.
     static func takeOver(
-        _ folder: OutboxDirectory, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
-        stepDown: @escaping @Sendable () -> Void
+        _ directory: OutboxDirectory, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
+        releaseOwnership: @escaping @Sendable () -> Void
     ) async throws(OutboxError) -> OutboxCore {
         let synchronous = configuration.synchronous
         let store = try await BlockingThread.run { () throws(OutboxError) in
-            if lock.hasQueue { try folder.requireQueue() }
-            let store = try SQLiteStore(path: folder.queue, synchronous: synchronous)
-            try lock.noteQueue()
+            if lock.hasQueue { try directory.requireQueue() }
+            let store = try SQLiteStore(path: directory.queue, synchronous: synchronous)
+            try lock.recordQueue()
             return store
         }
-        try syncDirectory(folder.path)
+        try syncDirectory(directory.path)
         let core = OutboxCore(
-            store, Spool(folder: folder.spool, disk: configuration.spoolDisk), lock, configuration, stepDown)
+            store, Spool(directory: directory.spool, operations: configuration.spoolOperations), lock, configuration,
+            releaseOwnership)
         do {
             let lost = try await store.recover(token: lock.token, now: configuration.now())
             if lost > 0 {
@@ -46,10 +47,10 @@ final class OutboxCore: Sendable {
             if let swept, swept > 0 {
                 core.logger?.info("orphaned staged files were removed", metadata: ["count": "\(swept)"])
             }
-            let door = try OwnerServer(folder) { [weak core] request in
+            let server = try OwnerServer(directory) { [weak core] request in
                 await core?.reply(to: request) ?? .failed(code: "closed", message: "The outbox was closed.")
             }
-            core.door.withLock { $0 = door }
+            core.server.withLock { $0 = server }
         } catch {
             await store.close()
             throw error
@@ -59,9 +60,9 @@ final class OutboxCore: Sendable {
 
     private init(
         _ store: SQLiteStore, _ spool: Spool, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
-        _ stepDown: @escaping @Sendable () -> Void
+        _ releaseOwnership: @escaping @Sendable () -> Void
     ) {
-        self.stepDown = stepDown
+        self.releaseOwnership = releaseOwnership
         self.store = store
         self.spool = spool
         self.lock = lock
@@ -77,15 +78,15 @@ final class OutboxCore: Sendable {
     }
 
     // An outbox that is released without being closed leaves no thread and no socket behind.
-    deinit { door.withLock { $0 }?.shutDown() }
+    deinit { server.withLock { $0 }?.shutDown() }
 
     func close() async {
-        await door.withLock { $0.take() }?.close()
+        await server.withLock { $0.take() }?.close()
         await store.close()
     }
 
     /// Notifies the worker of a change.
-    func ring() { signal.update { $0 += 1 } }
+    func signalChange() { signal.update { $0 += 1 } }
 
     private func reply(to request: OutboxRequest) async -> OutboxReply {
         do {
@@ -102,14 +103,14 @@ final class OutboxCore: Sendable {
             let added = try await store.enqueue(items, now: now())
             abort(added.flatMap(\.aborts))
             spool.remove(added.flatMap(\.freed))
-            ring()
+            signalChange()
             return .enqueued(added)
         case .control(let event, let selection):
-            let answer = try await store.control(event, selection, now: now())
-            abort(answer.aborts)
-            spool.remove(answer.freed)
-            ring()
-            return .controlled(answer)
+            let result = try await store.control(event, selection, now: now())
+            abort(result.aborts)
+            spool.remove(result.freed)
+            signalChange()
+            return .controlled(result)
         case .items(let selection, let after, let limit):
             return .items(try await store.items(selection, after: after, limit: min(limit, 1_000)))
         case .detail(let id): return .detail(try await store.detail(id))
@@ -123,13 +124,14 @@ final class OutboxCore: Sendable {
         case .lanes: return .lanes(try await store.lanes())
         case .unblock(let lane):
             try await store.lane(lane, .unblock, now: now())
-            ring()
+            signalChange()
             return .nothing
         case .yield:
             guard !isDelivering.withLock({ $0 }) else {
-                throw OutboxError(.ownedByAnother, "Another process delivers from this outbox.")
+                throw OutboxError(
+                    .ownedByAnother, "Another process delivers from this outbox. Stop that process first.")
             }
-            stepDown()
+            releaseOwnership()
             return .nothing
         case .running: return .running(running.withLock { $0.values.map(\.item) }.sorted { $0.id < $1.id })
         }
@@ -142,19 +144,19 @@ final class OutboxCore: Sendable {
 
     /// Starts the task of an item.
     func begin(_ id: Int64, _ delivery: RunningDelivery, _ work: @escaping @Sendable () async -> Void) {
-        let isUnwanted = running.withLock { running in
+        let wasAborted = running.withLock { running in
             running[id] = delivery
             running[id]?.task = Task { await work() }
-            return unwanted.withLock { $0.remove(id) != nil }
+            return abortedBeforeStart.withLock { $0.remove(id) != nil }
         }
-        if isUnwanted { abort([id]) }
+        if wasAborted { abort([id]) }
     }
 
     private func abort(_ ids: [Int64]) {
         let tasks = running.withLock { running in
             // Leased, but not started yet: stopped when it starts.
             let early = ids.filter { running[$0] == nil }
-            if !early.isEmpty { unwanted.withLock { $0.formUnion(early) } }
+            if !early.isEmpty { abortedBeforeStart.withLock { $0.formUnion(early) } }
             return ids.compactMap { running[$0]?.task }
         }
         for task in tasks { task.cancel() }

@@ -92,12 +92,12 @@ package struct OutboxDirectory: Sendable {
 
 /// Synchronizes a directory, so that its names survive a power failure.
 func syncDirectory(_ path: String) throws(OutboxError) {
-    let folder = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else {
+    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
         throw OutboxError(.storageFailed, "Could not open \(path): \(errorText(errno)).")
     }
-    defer { close(folder) }
-    guard fsync(folder) == 0 else {
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else {
         throw OutboxError(.storageFailed, "Could not sync \(path): \(errorText(errno)).")
     }
 }

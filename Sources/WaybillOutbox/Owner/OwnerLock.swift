@@ -10,16 +10,16 @@ final class OwnerLock: Sendable {
     /// Acquires the lock.
     ///
     /// - Returns: `nil` if another process holds it.
-    static func take(_ folder: OutboxDirectory) throws(OutboxError) -> OwnerLock? {
-        let descriptor = unsafe open(folder.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    static func acquire(_ directory: OutboxDirectory) throws(OutboxError) -> OwnerLock? {
+        let descriptor = unsafe open(directory.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw OutboxError(.directoryUnusable, "Could not open \(folder.lock): \(errorText(errno)).")
+            throw OutboxError(.directoryUnusable, "Could not open \(directory.lock): \(errorText(errno)).")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let number = errno
             close(descriptor)
             if number == EWOULDBLOCK { return nil }
-            throw OutboxError(.fileSystemRefused, "Could not lock \(folder.lock): \(errorText(number)).")
+            throw OutboxError(.fileSystemRefused, "Could not lock \(directory.lock): \(errorText(number)).")
         }
         return OwnerLock(descriptor)
     }
@@ -39,7 +39,7 @@ final class OwnerLock: Sendable {
     }
 
     /// Records that a queue was created. From then on, an empty queue file means that its content was lost.
-    func noteQueue() throws(OutboxError) {
+    func recordQueue() throws(OutboxError) {
         guard !hasQueue else { return }
         guard unsafe write(descriptor, "q", 1) == 1, fsync(descriptor) == 0 else {
             throw OutboxError(.storageFailed, "Could not write the lock file of the outbox: \(errorText(errno)).")

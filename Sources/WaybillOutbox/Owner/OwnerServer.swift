@@ -6,9 +6,9 @@ import WaybillCore
 /// The owner's end of the socket: serves the requests of other processes of the user, one at a time per connection.
 final class OwnerServer: Sendable {
     private let listener: LocalSocket
-    private let present = Locked(Present())
-    private let answer: @Sendable (OutboxRequest) async -> OutboxReply
-    private struct Present {
+    private let state = Locked(State())
+    private let handler: @Sendable (OutboxRequest) async -> OutboxReply
+    private struct State {
         var isOpen = true
         /// Whether the descriptor of the listening socket is still open.
         var isListening = true
@@ -20,15 +20,15 @@ final class OwnerServer: Sendable {
 
     /// Starts listening.
     init(
-        _ folder: OutboxDirectory, answer: @escaping @Sendable (OutboxRequest) async -> OutboxReply
+        _ directory: OutboxDirectory, handler: @escaping @Sendable (OutboxRequest) async -> OutboxReply
     ) throws(OutboxError) {
-        listener = try LocalSocket.listen(in: folder.path)
-        self.answer = answer
+        listener = try LocalSocket.listen(in: directory.path)
+        self.handler = handler
         BlockingThread.perform { [self] in
-            while let connection = listener.accept() { take(connection) }
-            present.withLock { present in
+            while let connection = listener.accept() { accept(connection) }
+            state.withLock { state in
                 listener.close()
-                present.isListening = false
+                state.isListening = false
             }
             threads.update { $0 -= 1 }
         }
@@ -42,25 +42,25 @@ final class OwnerServer: Sendable {
 
     /// Stops listening and closes all connections without waiting.
     func shutDown() {
-        present.withLock { present in
-            present.isOpen = false
-            if present.isListening { listener.shutDown() }
-            for connection in present.connections { LocalSocket(descriptor: connection).shutDown() }
+        state.withLock { state in
+            state.isOpen = false
+            if state.isListening { listener.shutDown() }
+            for connection in state.connections { LocalSocket(descriptor: connection).shutDown() }
         }
     }
 
-    private func take(_ connection: LocalSocket) {
-        let hasRoom = present.withLock { present in
-            guard present.isOpen, present.connections.count < Self.maxConnections else { return false }
-            present.connections.insert(connection.descriptor)
+    private func accept(_ connection: LocalSocket) {
+        let isAccepted = state.withLock { state in
+            guard state.isOpen, state.connections.count < Self.maxConnections else { return false }
+            state.connections.insert(connection.descriptor)
             return true
         }
-        guard hasRoom else { return connection.close() }
+        guard isAccepted else { return connection.close() }
         threads.update { $0 += 1 }
         BlockingThread.perform { [self] in
             while let frame = connection.receiveFrame(), connection.send(reply(to: frame)) {}
-            present.withLock { present in
-                present.connections.remove(connection.descriptor)
+            state.withLock { state in
+                state.connections.remove(connection.descriptor)
                 // Close under the lock, so that the number is not reused before it is removed from the set.
                 connection.close()
             }
@@ -75,9 +75,9 @@ final class OwnerServer: Sendable {
         }
         let holder = ReplyHolder()
         let isDone = DispatchSemaphore(value: 0)
-        let answer = answer
+        let handler = handler
         Task {
-            let reply = await answer(request)
+            let reply = await handler(request)
             holder.reply.withLock { $0 = reply }
             isDone.signal()
         }
@@ -103,20 +103,22 @@ private final class ReplyHolder: Sendable {
 enum OwnerConnection {
     /// Sends a request to the process that owns the outbox.
     ///
-    /// - Returns: `nil` if no process owns it or the connection ended; the caller may ask again.
+    /// - Returns: `nil` if no process owns it or the connection ended; the caller may send the request again.
     /// - Throws: ``OutboxError/Code/ownerUnreachable`` if the owner has been stopped for some seconds, or does not
     ///   respond within two minutes.
-    static func ask(_ request: OutboxRequest, in folder: OutboxDirectory) async throws(OutboxError) -> OutboxReply? {
+    static func send(
+        _ request: OutboxRequest, in directory: OutboxDirectory
+    ) async throws(OutboxError) -> OutboxReply? {
         do {
             let reply: OutboxReply? = try await BlockingThread.run { () throws(any Error) in
-                guard let socket = try LocalSocket.connect(in: folder.path) else { return nil }
+                guard let socket = try LocalSocket.connect(in: directory.path) else { return nil }
                 defer { socket.close() }
-                var patience = OwnerTimeout(owner: socket.peerProcess)
+                var timeout = OwnerTimeout(owner: socket.peerProcess)
                 let frame: [UInt8]? =
-                    socket.send(try Wire.encode(request), goesOn: { patience.lasts() })
-                    ? socket.receiveFrame(goesOn: { patience.lasts() }) : nil
+                    socket.send(try Wire.encode(request), shouldContinue: { timeout.hasTimeLeft() })
+                    ? socket.receiveFrame(shouldContinue: { timeout.hasTimeLeft() }) : nil
                 guard let frame else {
-                    if let failure = patience.failure { throw failure }
+                    if let failure = timeout.failure { throw failure }
                     return nil
                 }
                 return try Wire.decode(OutboxReply.self, from: frame)
@@ -138,14 +140,14 @@ private struct OwnerTimeout {
 
     init(owner: pid_t?) { self.owner = owner }
 
-    mutating func lasts() -> Bool {
+    mutating func hasTimeLeft() -> Bool {
         let now = ContinuousClock.now
         stoppedSince = isStopped ? stoppedSince ?? now : nil
-        if let stoppedSince, now - stoppedSince >= Self.longestStop, let owner {
+        if let stoppedSince, now - stoppedSince >= Self.maxStoppedTime, let owner {
             failure = OutboxError(
                 .ownerUnreachable,
                 "Process \(owner) owns the outbox and is stopped. Continue it (kill -CONT \(owner)) or terminate it.")
-        } else if now - start >= Self.longest {
+        } else if now - start >= Self.maxResponseTime {
             let name = owner.map { "Process \($0)" } ?? "Another process"
             failure = OutboxError(
                 .ownerUnreachable,
@@ -162,6 +164,6 @@ private struct OwnerTimeout {
         return ["T", "t"].contains(text[end...].dropFirst(2).first)
     }
 
-    private static let longestStop = Duration.seconds(4)
-    private static let longest = Duration.seconds(120)
+    private static let maxStoppedTime = Duration.seconds(4)
+    private static let maxResponseTime = Duration.seconds(120)
 }

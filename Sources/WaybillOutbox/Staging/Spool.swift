@@ -14,36 +14,36 @@ public enum FileStorage: String, Sendable, Hashable, Codable {
 /// The directory of staged files. A staged file and its name are synchronized to the disk before the row that refers to
 /// it is committed. A crash therefore leaves at most files that no row refers to, which are removed at the next start.
 package struct Spool: Sendable {
-    package let folder: String
-    package var disk: SpoolFileOperations
+    package let directory: String
+    package var operations: SpoolFileOperations
 
-    package init(folder: String, disk: SpoolFileOperations = SpoolFileOperations()) {
-        self.folder = folder
-        self.disk = disk
+    package init(directory: String, operations: SpoolFileOperations = SpoolFileOperations()) {
+        self.directory = directory
+        self.operations = operations
     }
 
-    package func path(_ name: String) -> String { "\(folder)/\(name)" }
+    package func path(_ name: String) -> String { "\(directory)/\(name)" }
 
     /// A shared lock that prevents sweeping of files that were staged before their row is committed.
-    package final class Hold: Sendable {
+    package final class SweepLock: Sendable {
         private let descriptor: Int32
         init(_ descriptor: Int32) { self.descriptor = descriptor }
         deinit { close(descriptor) }
     }
 
     /// Prevents sweeping by any process for the lifetime of the returned value.
-    package func hold() throws(OutboxError) -> Hold {
-        guard let hold = lock(LOCK_SH) else {
-            throw OutboxError(.storageFailed, "Could not lock \(folder): \(errorText(errno)).")
+    package func lockAgainstSweep() throws(OutboxError) -> SweepLock {
+        guard let shared = lock(LOCK_SH) else {
+            throw OutboxError(.storageFailed, "Could not lock \(directory): \(errorText(errno)).")
         }
-        return hold
+        return shared
     }
 
     /// Stages the files of an upload: bytes in memory and files without a name always, other files only for a snapshot.
     ///
     /// - Returns: The names of the staged files. On failure, none is left.
     package func stage(
-        _ upload: inout some DurableUpload, keeping: FileStorage
+        _ upload: inout some DurableUpload, fileStorage: FileStorage
     ) async throws(OutboxError) -> [String] {
         var files = upload.files
         var names: [String] = []
@@ -51,7 +51,7 @@ package struct Spool: Sendable {
             for index in files.indices {
                 if let bytes = files[index].pending {
                     names.append(try await write(bytes))
-                } else if keeping == .snapshot || files[index].belongsToProcess, !files[index].isStaged {
+                } else if fileStorage == .snapshot || files[index].belongsToProcess, !files[index].isStaged {
                     names.append(try await copy(files[index]))
                 } else {
                     try await Self.inspect(&files[index])
@@ -62,7 +62,7 @@ package struct Spool: Sendable {
                 try await Self.inspect(&files[index])
             }
             if !names.isEmpty {
-                try await BlockingThread.run { () throws(OutboxError) in try disk.syncNames(in: folder) }
+                try await BlockingThread.run { () throws(OutboxError) in try operations.syncNames(in: directory) }
             }
         } catch {
             remove(names)
@@ -81,8 +81,8 @@ package struct Spool: Sendable {
     ///
     /// - Returns: The number of removed files, or `nil` if files are being staged.
     package func sweep(inUse: ([String]) async throws(OutboxError) -> Set<String>) async throws(OutboxError) -> Int? {
-        guard let hold = lock(LOCK_EX | LOCK_NB) else { return nil }
-        defer { _ = hold }
+        guard let exclusive = lock(LOCK_EX | LOCK_NB) else { return nil }
+        defer { _ = exclusive }
         var count = 0
         var names = fileNames()
         while !names.isEmpty {
@@ -98,10 +98,10 @@ package struct Spool: Sendable {
 
     /// Returns the names of all staged files.
     package func fileNames() -> [String] {
-        guard let directory = unsafe opendir(folder) else { return [] }
-        defer { unsafe _ = closedir(directory) }
+        guard let stream = unsafe opendir(directory) else { return [] }
+        defer { unsafe _ = closedir(stream) }
         var names: [String] = []
-        while let entry = unsafe readdir(directory) {
+        while let entry = unsafe readdir(stream) {
             let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
@@ -110,11 +110,11 @@ package struct Spool: Sendable {
         return names
     }
 
-    private func lock(_ kind: Int32) -> Hold? {
-        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    private func lock(_ operation: Int32) -> SweepLock? {
+        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
-        let hold = Hold(descriptor)
-        return flock(descriptor, kind) == 0 ? hold : nil
+        let lock = SweepLock(descriptor)
+        return flock(descriptor, operation) == 0 ? lock : nil
     }
 
     private static func inspect(_ file: inout DurableFile) async throws(OutboxError) {
@@ -129,7 +129,7 @@ package struct Spool: Sendable {
 extension Spool {
     private func write(_ bytes: [UInt8]) async throws(OutboxError) -> String {
         try await BlockingThread.run { () throws(OutboxError) in
-            try make { file, path throws(OutboxError) in try disk.write(bytes, to: file, path) }
+            try make { file, path throws(OutboxError) in try operations.write(bytes, to: file, path) }
         }
     }
 
@@ -156,21 +156,21 @@ extension Spool {
         let halves = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
         let name = halves.map { String($0, radix: 36) }.joined(separator: "-")
         let path = path(name)
-        let file = try disk.create(path)
+        let file = try operations.create(path)
         try fill(file, path)
-        try disk.sync(file, path)
+        try operations.sync(file, path)
         file.keepName()
         return name
     }
 
     private func copy(_ source: String, to file: AtomicFile, _ path: String) throws(OutboxError) {
         let raw = unsafe SystemPath.with(source) { unsafe open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
-        guard raw >= 0 else { throw disk.readFailed(errno, source) }
+        guard raw >= 0 else { throw operations.readFailed(errno, source) }
         let input = FileDescriptor(owning: raw)
         defer { withExtendedLifetime(input) {} }
-        if disk.clone(input, to: file) { return }
+        if operations.clone(input, to: file) { return }
         while true {
-            try disk.check(.read, source)
+            try operations.check(.read, source)
             var number: Int32 = 0
             let chunk = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
                 let read = unsafe read(raw, buffer.baseAddress!, buffer.count)
@@ -178,9 +178,9 @@ extension Spool {
                 if read < 0 { number = errno }
             }
             if number == EINTR { continue }
-            guard number == 0 else { throw disk.readFailed(number, source) }
+            guard number == 0 else { throw operations.readFailed(number, source) }
             if chunk.isEmpty { return }
-            try disk.write(chunk, to: file, path)
+            try operations.write(chunk, to: file, path)
         }
     }
 }

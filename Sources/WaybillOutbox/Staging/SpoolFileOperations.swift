@@ -31,9 +31,9 @@ package struct SpoolFileOperations: Sendable {
         try attempt(.sync, path) { () throws(SystemError) in try file.synchronize() }
     }
 
-    func syncNames(in folder: String) throws(OutboxError) {
-        try check(.syncDirectory, folder)
-        try syncDirectory(folder)
+    func syncNames(in directory: String) throws(OutboxError) {
+        try check(.syncDirectory, directory)
+        try syncDirectory(directory)
     }
 
     func readFailed(_ number: Int32, _ path: String) -> OutboxError {

@@ -19,7 +19,7 @@ struct ItemRow {
         deadline, on_unknown, on_change, dedupe_key, after, size, ended_at, seq, token
         """
 
-    init(_ row: Prepared) {
+    init(_ row: PreparedStatement) {
         id = row[0]
         lane = row[1]
         var life = ItemLife(
@@ -29,11 +29,11 @@ struct ItemRow {
         life.attempts = row[3]
         life.leaseNumber = row[4]
         life.isVerifying = row[5]
-        life.asked = ItemLife.Asked(rawValue: row[6]) ?? .nothing
+        life.pendingRequest = ItemLife.PendingRequest(rawValue: row[6]) ?? .nothing
         life.runAt = row[7]
         life.firstAttemptAt = row[8]
         life.isDoubtful = row[9]
-        life.vainQuestions = row[10]
+        life.failedVerifications = row[10]
         life.reason = row[11]
         self.life = life
         deduplicationKey = row[16]
@@ -60,9 +60,9 @@ struct FullItemRow {
     static let columns = "\(ItemRow.columns), kind, spec, idem_key, priority, batch, tags, resume, created_at"
 
     /// The columns of a stored response; queries append them after ``columns``.
-    static let answerColumns = "status, headers, body, message, changed_after"
+    static let responseColumns = "status, headers, body, message, changed_after"
 
-    init(_ row: Prepared) {
+    init(_ row: PreparedStatement) {
         self.row = ItemRow(row)
         kind = row[22]
         spec = row[23]
@@ -99,8 +99,8 @@ struct FullItemRow {
 }
 
 extension StoredResponse {
-    /// Reads ``FullItemRow/answerColumns``, which follow the columns of the item.
-    init(_ row: Prepared) {
+    /// Reads ``FullItemRow/responseColumns``, which follow the columns of the item.
+    init(_ row: PreparedStatement) {
         self.init()
         status = row[30]
         headers =

@@ -10,42 +10,42 @@ import WaybillCore
 struct ItemTransaction {
     let db: Database
     private let leased: LeasedRows
-    private var byNumber: Prepared
-    private var wholeByNumber: Prepared
-    private var insertion: Prepared
-    private var leasing: Prepared
-    private var change: Prepared
-    private var changeWithAnswer: Prepared
-    private var stagedOf: Prepared
+    private var selection: PreparedStatement
+    private var fullSelection: PreparedStatement
+    private var insertion: PreparedStatement
+    private var leaseUpdate: PreparedStatement
+    private var update: PreparedStatement
+    private var updateWithResponse: PreparedStatement
+    private var stagedSelection: PreparedStatement
     /// Whether any staged file exists: queried once per transaction instead of once per item.
     private var hasStaged: Bool?
-    private var lastEnd: Int64?
+    private var lastSequence: Int64?
     /// Indexed by the numbers of states.
     private var changes = Self.noChanges
 
     init(_ db: Database, _ leased: LeasedRows) throws {
         self.db = db
         self.leased = leased
-        byNumber = try Prepared(db, "SELECT \(ItemRow.columns) FROM item WHERE id = ?")
-        wholeByNumber = try Prepared(db, "SELECT \(FullItemRow.columns) FROM item WHERE id = ?")
-        insertion = try Prepared(db, Self.insertionText)
-        leasing = try Prepared(db, Self.leasingText)
-        change = try Prepared(db, Self.changeText)
-        changeWithAnswer = try Prepared(db, Self.changeWithAnswerText)
-        stagedOf = try Prepared(db, "SELECT name FROM staged WHERE item = ?")
+        selection = try PreparedStatement(db, "SELECT \(ItemRow.columns) FROM item WHERE id = ?")
+        fullSelection = try PreparedStatement(db, "SELECT \(FullItemRow.columns) FROM item WHERE id = ?")
+        insertion = try PreparedStatement(db, Self.insertionText)
+        leaseUpdate = try PreparedStatement(db, Self.leaseUpdateText)
+        update = try PreparedStatement(db, Self.updateText)
+        updateWithResponse = try PreparedStatement(db, Self.updateWithResponseText)
+        stagedSelection = try PreparedStatement(db, "SELECT name FROM staged WHERE item = ?")
     }
 
     /// Returns an item by its ID.
     mutating func item(_ id: Int64) throws -> ItemRow? {
         if let row = leased[id] { return row }
-        byNumber.bind(id)
-        return try byNumber.first(ItemRow.init)
+        selection.bind(id)
+        return try selection.first(ItemRow.init)
     }
 
     /// Returns an item with all its columns.
-    mutating func whole(_ id: Int64) throws -> FullItemRow? {
-        wholeByNumber.bind(id)
-        return try wholeByNumber.first(FullItemRow.init)
+    mutating func fullItem(_ id: Int64) throws -> FullItemRow? {
+        fullSelection.bind(id)
+        return try fullSelection.first(FullItemRow.init)
     }
 
     /// Inserts an item.
@@ -76,7 +76,7 @@ struct ItemTransaction {
         let id = db.lastInsertedRowID
         if !item.staged.isEmpty { hasStaged = true }
         for name in item.staged {
-            var staged = try Prepared(db, "INSERT INTO staged(name, item) VALUES(?, ?)")
+            var staged = try PreparedStatement(db, "INSERT INTO staged(name, item) VALUES(?, ?)")
             staged.bind(name)
             staged.bind(id)
             try staged.run()
@@ -85,64 +85,64 @@ struct ItemTransaction {
     }
 
     /// Saves the changes of an event, together with the response if there is one, in a single write of the row.
-    mutating func save(_ row: ItemRow, before: OutboxState, answer: StoredResponse?) throws {
-        try write(row, before: before, answer: answer)
-        leased.note(row)
+    mutating func save(_ row: ItemRow, before: OutboxState, response: StoredResponse?) throws {
+        try write(row, before: before, response: response)
+        leased.cache(row)
         if row.life.state != before {
             count(before, -1, row.size)
             count(row.life.state, 1, row.size)
         }
     }
 
-    private mutating func write(_ row: ItemRow, before: OutboxState, answer: StoredResponse?) throws {
+    private mutating func write(_ row: ItemRow, before: OutboxState, response: StoredResponse?) throws {
         // The only columns that a lease changes. Columns that are not named cost no index lookups.
         if row.life.state == .leased, before == .ready {
-            leasing.bind(row.life.attempts)
-            leasing.bind(row.life.leaseNumber)
-            leasing.bind(row.life.firstAttemptAt)
-            leasing.bind(row.token)
-            leasing.bind(row.id)
-            return try leasing.run()
+            leaseUpdate.bind(row.life.attempts)
+            leaseUpdate.bind(row.life.leaseNumber)
+            leaseUpdate.bind(row.life.firstAttemptAt)
+            leaseUpdate.bind(row.token)
+            leaseUpdate.bind(row.id)
+            return try leaseUpdate.run()
         }
-        guard let answer else {
-            Self.bind(row, to: &change)
-            change.bind(row.id)
-            return try change.run()
+        guard let response else {
+            Self.bind(row, to: &update)
+            update.bind(row.id)
+            return try update.run()
         }
-        let headers = try answer.headersText
-        Self.bind(row, to: &changeWithAnswer)
-        changeWithAnswer.bind(answer.status)
-        changeWithAnswer.bind(headers)
-        changeWithAnswer.bind(answer.body)
-        changeWithAnswer.bind(answer.message)
-        changeWithAnswer.bind(answer.sourceChangedAfterwards)
-        changeWithAnswer.bind(row.id)
-        try changeWithAnswer.run()
+        let headers = try response.headersText
+        Self.bind(row, to: &updateWithResponse)
+        updateWithResponse.bind(response.status)
+        updateWithResponse.bind(headers)
+        updateWithResponse.bind(response.body)
+        updateWithResponse.bind(response.message)
+        updateWithResponse.bind(response.sourceChangedAfterwards)
+        updateWithResponse.bind(row.id)
+        try updateWithResponse.run()
     }
 
     /// Returns the next sequence number.
     mutating func nextSequence() throws -> Int64 {
         let last: Int64
-        if let lastEnd {
-            last = lastEnd
+        if let lastSequence {
+            last = lastSequence
         } else {
-            var mark = try Prepared(db, "SELECT value FROM mark WHERE name = ?")
+            var mark = try PreparedStatement(db, "SELECT value FROM mark WHERE name = ?")
             mark.bind(OutboxMark.sequence)
             last = try mark.first { $0[0] } ?? 0
         }
-        lastEnd = last + 1
+        lastSequence = last + 1
         return last + 1
     }
 
     /// Returns the names of an item's staged files.
     mutating func staged(_ id: Int64) throws -> [String] {
         if hasStaged == nil {
-            var any = try Prepared(db, "SELECT EXISTS(SELECT 1 FROM staged)")
+            var any = try PreparedStatement(db, "SELECT EXISTS(SELECT 1 FROM staged)")
             hasStaged = try any.first { $0[0] as Bool }
         }
         guard hasStaged == true else { return [] }
-        stagedOf.bind(id)
-        return try stagedOf.all { $0[0] }
+        stagedSelection.bind(id)
+        return try stagedSelection.all { $0[0] }
     }
 
     /// Counts items that entered or left a state.
@@ -154,16 +154,16 @@ struct ItemTransaction {
 
     /// Writes the accumulated counters. Must be called before the commit of every change.
     mutating func close() throws {
-        if let lastEnd {
-            var mark = try Prepared(
+        if let lastSequence {
+            var mark = try PreparedStatement(
                 db,
                 "INSERT INTO mark(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value")
             mark.bind(OutboxMark.sequence)
-            mark.bind(lastEnd)
+            mark.bind(lastSequence)
             try mark.run()
         }
         for (state, change) in changes.enumerated() where change != (0, 0) {
-            var tally = try Prepared(
+            var tally = try PreparedStatement(
                 db,
                 """
                 INSERT INTO tally(state, items, bytes) VALUES(?, ?, ?) ON CONFLICT(state) DO UPDATE SET
@@ -174,20 +174,20 @@ struct ItemTransaction {
             tally.bind(change.bytes)
             try tally.run()
         }
-        lastEnd = nil
+        lastSequence = nil
         changes = Self.noChanges
     }
 
-    private static func bind(_ row: ItemRow, to statement: inout Prepared) {
+    private static func bind(_ row: ItemRow, to statement: inout PreparedStatement) {
         statement.bind(row.life.state.number)
         statement.bind(row.life.attempts)
         statement.bind(row.life.leaseNumber)
         statement.bind(row.life.isVerifying)
-        statement.bind(row.life.asked.rawValue)
+        statement.bind(row.life.pendingRequest.rawValue)
         statement.bind(row.life.runAt)
         statement.bind(row.life.firstAttemptAt)
         statement.bind(row.life.isDoubtful)
-        statement.bind(row.life.vainQuestions)
+        statement.bind(row.life.failedVerifications)
         statement.bind(row.life.reason)
         statement.bind(row.life.deadline)
         statement.bind(row.after)
@@ -199,16 +199,17 @@ struct ItemTransaction {
     private static let noChanges = Array(
         repeating: (items: 0 as Int64, bytes: 0 as Int64), count: OutboxState.allCases.count)
 
-    private static let changed = """
+    private static let changedColumns = """
         state = ?, attempts = ?, lease_no = ?, verifying = ?, asked = ?, run_at = ?, first_at = ?, doubtful = ?, vain = ?, \
         reason = ?, deadline = ?, after = ?, token = ?, ended_at = ?, seq = ?
         """
 
-    private static let leasingText =
+    private static let leaseUpdateText =
         "UPDATE item SET state = 1, attempts = ?, lease_no = ?, first_at = ?, token = ? WHERE id = ?"
-    private static let changeText = "UPDATE item SET \(changed) WHERE id = ?"
-    private static let changeWithAnswerText = """
-        UPDATE item SET \(changed), status = ?, headers = ?, body = ?, message = ?, changed_after = ? WHERE id = ?
+    private static let updateText = "UPDATE item SET \(changedColumns) WHERE id = ?"
+    private static let updateWithResponseText = """
+        UPDATE item SET \(changedColumns), status = ?, headers = ?, body = ?, message = ?, changed_after = ? \
+        WHERE id = ?
         """
 
     // The insertion itself checks the key: a separate query would search the same index twice.
@@ -229,9 +230,9 @@ final class LeasedRows: Sendable {
     subscript(_ id: Int64) -> ItemRow? { rows.withLock { $0[id] } }
 
     /// Caches a written row. The end of another item does not change it: a leased item is the first of its duplicates.
-    func note(_ row: ItemRow) {
+    func cache(_ row: ItemRow) {
         rows.withLock { $0[row.id] = row.life.state == .leased ? row : nil }
     }
 
-    func forget() { rows.withLock { $0 = [:] } }
+    func removeAll() { rows.withLock { $0 = [:] } }
 }

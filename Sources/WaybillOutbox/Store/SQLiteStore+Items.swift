@@ -7,13 +7,13 @@ import Waybill
 extension SQLiteStore {
     /// Inserts items, all or none.
     package func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem] {
-        try await change { book in
-            var lane = try Prepared(book.db, "INSERT OR IGNORE INTO lane(name) VALUES(?)")
+        try await change { transaction in
+            var lane = try PreparedStatement(transaction.db, "INSERT OR IGNORE INTO lane(name) VALUES(?)")
             for name in Set(items.map(\.lane)) {
                 lane.bind(name)
                 try lane.run()
             }
-            return try items.map { try Self.insert($0, now, &book) }
+            return try items.map { try Self.insert($0, now, &transaction) }
         }
     }
 
@@ -22,18 +22,20 @@ extension SQLiteStore {
         try await change { try Self.apply(changes, now, &$0) }
     }
 
-    static func apply(_ changes: [ItemChange], _ now: Int64, _ book: inout ItemTransaction) throws -> [AppliedChange] {
+    static func apply(
+        _ changes: [ItemChange], _ now: Int64, _ transaction: inout ItemTransaction
+    ) throws -> [AppliedChange] {
         var lanes = LaneTransaction()
         return try changes.map { change in
-            guard var row = try book.item(change.id) else {
-                return AppliedChange(life: nil, effects: [], isHeard: false)
+            guard var row = try transaction.item(change.id) else {
+                return AppliedChange(life: nil, effects: [], isAccepted: false)
             }
-            let isHeard = row.life.hears(change.event)
-            if let event = change.lane { try lanes.happen(event, to: row.lane, now, book.db) }
-            let (effects, freed) = try happen(
-                change.event, to: &row, now, &book, answer: isHeard ? change.answer : nil)
-            if isHeard { try attach(change, book.db) }
-            return AppliedChange(life: row.life, effects: effects, isHeard: isHeard, freed: freed)
+            let isAccepted = row.life.accepts(change.event)
+            if let event = change.lane { try lanes.apply(event, to: row.lane, now, transaction.db) }
+            let (effects, freed) = try apply(
+                change.event, to: &row, now, &transaction, response: isAccepted ? change.response : nil)
+            if isAccepted { try attach(change, transaction.db) }
+            return AppliedChange(life: row.life, effects: effects, isAccepted: isAccepted, freed: freed)
         }
     }
 
@@ -41,78 +43,79 @@ extension SQLiteStore {
     package func control(
         _ event: ItemLife.Event, _ selection: ItemSelection, now: Int64
     ) async throws(OutboxError) -> ControlResult {
-        var answer = ControlResult()
+        var result = ControlResult()
         var last: Int64 = 0
         while true {
             // Work in pages, so that other transactions do not wait long.
             let from = last
-            let (page, ids) = try await change { book in
+            let (page, ids) = try await change { transaction in
                 var page = ControlResult()
-                let ids = try Self.rows(selection, after: from, limit: Self.pageSize, book.db).map(\.row.id)
+                let ids = try Self.rows(selection, after: from, limit: Self.pageSize, transaction.db).map(\.row.id)
                 for id in ids {
                     // Read the row again: the change of one item may have made another the first of its duplicates.
-                    guard var row = try book.item(id) else { continue }
+                    guard var row = try transaction.item(id) else { continue }
                     let before = row.life
-                    let (effects, freed) = try Self.happen(event, to: &row, now, &book)
+                    let (effects, freed) = try Self.apply(event, to: &row, now, &transaction)
                     if row.life != before { page.changed += 1 }
                     if effects.contains(.abort) { page.aborts.append(row.id) }
                     page.freed += freed
                 }
                 return (page, ids)
             }
-            answer.changed += page.changed
-            answer.aborts += page.aborts
-            answer.freed += page.freed
-            guard ids.count == Self.pageSize, let end = ids.last else { return answer }
+            result.changed += page.changed
+            result.aborts += page.aborts
+            result.freed += page.freed
+            guard ids.count == Self.pageSize, let end = ids.last else { return result }
             last = end
         }
     }
 
     /// Marks items leased by another process for verification.
     package func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
-        try await change { book in
+        try await change { transaction in
             // All are the first of their duplicates: the search ends when as many are found as are counted.
-            let count = try Int.fetchOne(book.db, sql: "SELECT items FROM tally WHERE state = 1") ?? 0
-            let held = try Int64.fetchAll(
-                book.db, sql: "SELECT id FROM item WHERE \(Schema.isFirst) AND state = 1 AND token IS NOT ? LIMIT ?",
+            let count = try Int.fetchOne(transaction.db, sql: "SELECT items FROM tally WHERE state = 1") ?? 0
+            let leased = try Int64.fetchAll(
+                transaction.db,
+                sql: "SELECT id FROM item WHERE \(Schema.isFirst) AND state = 1 AND token IS NOT ? LIMIT ?",
                 arguments: [token, count])
-            let asking = try Int64.fetchAll(
-                book.db, sql: "SELECT id FROM item WHERE verifying = 1 AND token IS NOT ?", arguments: [token])
-            for id in held + asking {
-                guard var row = try book.item(id) else { continue }
-                _ = try Self.happen(.lost, to: &row, now, &book)
+            let verifying = try Int64.fetchAll(
+                transaction.db, sql: "SELECT id FROM item WHERE verifying = 1 AND token IS NOT ?", arguments: [token])
+            for id in leased + verifying {
+                guard var row = try transaction.item(id) else { continue }
+                _ = try Self.apply(.lost, to: &row, now, &transaction)
             }
-            return held.count
+            return leased.count
         }
     }
 
     /// Applies an event to a row and saves it, together with the response that belongs to the event.
     ///
     /// - Returns: The effects, and the staged files that are no longer needed.
-    static func happen(
-        _ event: ItemLife.Event, to row: inout ItemRow, _ now: Int64, _ book: inout ItemTransaction,
+    static func apply(
+        _ event: ItemLife.Event, to row: inout ItemRow, _ now: Int64, _ transaction: inout ItemTransaction,
         token: String? = nil,
-        answer: StoredResponse? = nil
+        response: StoredResponse? = nil
     ) throws -> (effects: [ItemLife.Effect], freed: [String]) {
         let before = row.life
         let effects = row.life.handle(event, at: now)
-        guard row.life != before || answer != nil else { return (effects, []) }
+        guard row.life != before || response != nil else { return (effects, []) }
         var freed: [String] = []
         if row.life.state.isTerminal, !before.state.isTerminal {
             row.endedAt = now
-            row.sequence = try book.nextSequence()
-            if row.life.state != .failed { freed = try free(row.id, &book) }
+            row.sequence = try transaction.nextSequence()
+            if row.life.state != .failed { freed = try free(row.id, &transaction) }
         } else if !row.life.state.isTerminal, before.state.isTerminal {
             row.endedAt = nil
             row.sequence = nil
-            row.after = try lastDuplicate(row.deduplicationKey, book.db)
+            row.after = try lastDuplicate(row.deduplicationKey, transaction.db)
         }
-        let holds = row.life.state == .leased || row.life.isVerifying
-        row.token = holds ? token ?? row.token : nil
-        try book.save(row, before: before.state, answer: answer)
+        let isLeased = row.life.state == .leased || row.life.isVerifying
+        row.token = isLeased ? token ?? row.token : nil
+        try transaction.save(row, before: before.state, response: response)
         // Only items with a deduplication key can have successors.
         if row.deduplicationKey != nil, row.endedAt != nil, !before.state.isTerminal {
-            var followers = try Prepared(book.db, "UPDATE item SET after = ? WHERE after = ?")
+            var followers = try PreparedStatement(transaction.db, "UPDATE item SET after = ? WHERE after = ?")
             followers.bind(row.after)
             followers.bind(row.id)
             try followers.run()
@@ -120,10 +123,10 @@ extension SQLiteStore {
         return (effects, freed)
     }
 
-    private static func free(_ id: Int64, _ book: inout ItemTransaction) throws -> [String] {
-        let names = try book.staged(id)
+    private static func free(_ id: Int64, _ transaction: inout ItemTransaction) throws -> [String] {
+        let names = try transaction.staged(id)
         if !names.isEmpty {
-            var deletion = try Prepared(book.db, "DELETE FROM staged WHERE item = ?")
+            var deletion = try PreparedStatement(transaction.db, "DELETE FROM staged WHERE item = ?")
             deletion.bind(id)
             try deletion.run()
         }
@@ -133,13 +136,13 @@ extension SQLiteStore {
     /// Saves the resume state and the changed specification of an event.
     private static func attach(_ change: ItemChange, _ db: Database) throws {
         if let resume = change.resume {
-            var update = try Prepared(db, "UPDATE item SET resume = ? WHERE id = ?")
+            var update = try PreparedStatement(db, "UPDATE item SET resume = ? WHERE id = ?")
             update.bind(Data(resume))
             update.bind(change.id)
             try update.run()
         }
         if let spec = change.spec {
-            var update = try Prepared(db, "UPDATE item SET spec = ? WHERE id = ?")
+            var update = try PreparedStatement(db, "UPDATE item SET spec = ? WHERE id = ?")
             update.bind(spec)
             update.bind(change.id)
             try update.run()
@@ -147,7 +150,7 @@ extension SQLiteStore {
     }
 
     private static func unfinished(_ key: String, _ db: Database) throws -> [Int64] {
-        var query = try Prepared(db, "SELECT id FROM item WHERE dedupe_key = ? AND state < 5 ORDER BY id")
+        var query = try PreparedStatement(db, "SELECT id FROM item WHERE dedupe_key = ? AND state < 5 ORDER BY id")
         query.bind(key)
         return try query.all { $0[0] }
     }
@@ -156,7 +159,7 @@ extension SQLiteStore {
     /// ID, because an old item that is retried goes to the end.
     private static func lastDuplicate(_ key: String?, _ db: Database) throws -> Int64? {
         guard let key else { return nil }
-        var query = try Prepared(
+        var query = try PreparedStatement(
             db,
             """
             SELECT id FROM item AS one WHERE dedupe_key = ? AND state < 5
@@ -166,32 +169,34 @@ extension SQLiteStore {
         return try query.first { $0[0] }
     }
 
-    private static func insert(_ item: NewItem, _ now: Int64, _ book: inout ItemTransaction) throws -> EnqueuedItem {
+    private static func insert(
+        _ item: NewItem, _ now: Int64, _ transaction: inout ItemTransaction
+    ) throws -> EnqueuedItem {
         var added = EnqueuedItem(id: 0, isNew: true)
         var after: Int64?
         if let key = item.deduplicationKey {
             // Checked before other items are changed.
-            if let known = try known(item, &book) { return known }
-            if let there = try lastDuplicate(key, book.db) {
+            if let known = try known(item, &transaction) { return known }
+            if let there = try lastDuplicate(key, transaction.db) {
                 switch item.duplicates {
                 case .keep: return EnqueuedItem(id: there, isNew: false)
                 case .append: after = there
                 case .replace:
-                    for id in try unfinished(key, book.db) {
-                        guard var row = try book.item(id) else { continue }
-                        let (effects, freed) = try happen(.cancel, to: &row, now, &book)
+                    for id in try unfinished(key, transaction.db) {
+                        guard var row = try transaction.item(id) else { continue }
+                        let (effects, freed) = try apply(.cancel, to: &row, now, &transaction)
                         if effects.contains(.abort) { added.aborts.append(id) }
                         added.freed += freed
                     }
-                    after = try lastDuplicate(key, book.db)
+                    after = try lastDuplicate(key, transaction.db)
                 }
             }
         }
-        if let id = try book.add(item, after: after, now: now) {
+        if let id = try transaction.add(item, after: after, now: now) {
             added.id = id
             return added
         }
-        guard let known = try known(item, &book) else {
+        guard let known = try known(item, &transaction) else {
             throw OutboxError(.storageFailed, "The queue neither stored the item nor contains it. Check its disk.")
         }
         return known
@@ -199,11 +204,11 @@ extension SQLiteStore {
 
     /// Returns the existing item with the same idempotency key. A caller that did not receive the response repeats an
     /// identical request; otherwise, a reused key belongs to the first item.
-    private static func known(_ item: NewItem, _ book: inout ItemTransaction) throws -> EnqueuedItem? {
-        var query = try Prepared(book.db, "SELECT id, spec FROM item WHERE idem_key = ?")
+    private static func known(_ item: NewItem, _ transaction: inout ItemTransaction) throws -> EnqueuedItem? {
+        var query = try PreparedStatement(transaction.db, "SELECT id, spec FROM item WHERE idem_key = ?")
         query.bind(item.idempotencyKey)
         guard let found = try query.first({ (id: $0[0] as Int64, spec: $0[1] as String) }) else { return nil }
-        let staged = try book.staged(found.id)
+        let staged = try transaction.staged(found.id)
         let isSame = found.spec == item.spec || !staged.isEmpty && Set(staged) == Set(item.staged)
         return EnqueuedItem(id: found.id, isNew: isSame)
     }

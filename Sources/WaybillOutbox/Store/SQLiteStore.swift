@@ -1,5 +1,6 @@
 import Dispatch
 import GRDB
+import GRDBSQLite
 import Glibc
 import WaybillCore
 
@@ -60,7 +61,7 @@ package final class SQLiteStore: Sendable {
                 if synchronous == .full { try Self.requireDurability(db) }
                 try Schema.prepare(db)
             }
-            group = WriteGroup(queue) { [leased] in leased.forget() }
+            group = WriteGroup(queue) { [leased] in leased.removeAll() }
         } catch {
             throw OutboxError(storage: error)
         }
@@ -99,9 +100,9 @@ package final class SQLiteStore: Sendable {
         _ work: @escaping @Sendable (inout ItemTransaction) throws -> Value
     ) async throws(OutboxError) -> Value {
         try await group.perform { [leased] db in
-            var book = try ItemTransaction(db, leased)
-            let value = try work(&book)
-            try book.close()
+            var transaction = try ItemTransaction(db, leased)
+            let value = try work(&transaction)
+            try transaction.close()
             return value
         }
     }
@@ -119,6 +120,12 @@ package final class SQLiteStore: Sendable {
 
     private static let longestLog = 16 * 1_048_576
     private static let bytesPerPage = 4_096
+}
+
+/// The SQLite library that this process has loaded.
+package enum SQLiteLibrary {
+    /// The version: `3.40.1`.
+    package static var version: String { unsafe String(cString: sqlite3_libversion()) }
 }
 
 /// Runs tasks on the queue of the commits, so that a task continues after its commit without a thread change.

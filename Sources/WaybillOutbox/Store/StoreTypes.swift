@@ -3,7 +3,7 @@ import Waybill
 /// The names of marks.
 package enum OutboxMark {
     package static let acknowledged = "acknowledged"
-    package static let hooked = "hooked"
+    package static let handled = "hooked"
     /// The last sequence number.
     package static let sequence = "sequence"
 }
@@ -128,18 +128,18 @@ package struct ItemChange: Sendable {
     package var id: Int64
     package var event: ItemLife.Event
     package var lane: LaneLife.Event?
-    package var answer: StoredResponse?
+    package var response: StoredResponse?
     package var resume: [UInt8]?
     package var spec: String?
 
     package init(
-        _ id: Int64, _ event: ItemLife.Event, lane: LaneLife.Event? = nil, answer: StoredResponse? = nil,
+        _ id: Int64, _ event: ItemLife.Event, lane: LaneLife.Event? = nil, response: StoredResponse? = nil,
         resume: [UInt8]? = nil, spec: String? = nil
     ) {
         self.id = id
         self.event = event
         self.lane = lane
-        self.answer = answer
+        self.response = response
         self.resume = resume
         self.spec = spec
     }
@@ -150,7 +150,7 @@ package struct AppliedChange: Sendable, Hashable {
     package var life: ItemLife?
     package var effects: [ItemLife.Effect]
     /// Whether the event was accepted.
-    package var isHeard: Bool
+    package var isAccepted: Bool
     /// Staged files that are no longer needed.
     package var freed: [String] = []
 }

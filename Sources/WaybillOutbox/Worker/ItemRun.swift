@@ -23,19 +23,19 @@ struct ItemRun: Sendable {
         do {
             upload = try worker.registry.decode(item.kind, item.spec)
         } catch {
-            var answer = StoredResponse()
-            answer.message = error.message
-            return ItemChange(item.id, .ended(.refused(error.code.description), lease: lease), answer: answer)
+            var stored = StoredResponse()
+            stored.message = error.message
+            return ItemChange(item.id, .ended(.refused(error.code.description), lease: lease), response: stored)
         }
         do throws(UploadError) {
             guard try await isStillRepeatable(upload, attempt, lease) else {
                 return ItemChange(item.id, .ended(.unknown("idempotencyWindowClosed"), lease: lease))
             }
             let response = try await upload.deliver(delivery(attempt, lease))
-            var answer = StoredResponse(response)
-            answer.sourceChangedAfterwards = await hasChanged(upload.files)
+            var stored = StoredResponse(response)
+            stored.sourceChangedAfterwards = await hasChanged(upload.files)
             worker.budget.withLock { $0.earn(item.lane) }
-            return ItemChange(item.id, .ended(.delivered, lease: lease), lane: .answered, answer: answer)
+            return ItemChange(item.id, .ended(.delivered, lease: lease), lane: .responded, response: stored)
         } catch {
             return await failed(error, upload, attempt, lease)
         }
@@ -59,10 +59,10 @@ struct ItemRun: Sendable {
         var failure = FailureClass(
             error, attempt: attempt, policy: worker.configuration.retry, jitter: jitter)
         if failure.isRetry, failure.lane == nil, !worker.budget.withLock({ $0.spend(item.lane) }) {
-            failure.lane = .rest(Self.restWithoutBudget)
+            failure.lane = .suspend(Self.suspensionWithoutBudget)
         }
         var change = ItemChange(
-            item.id, .ended(failure.ending, lease: lease), lane: failure.lane, answer: StoredResponse(error))
+            item.id, .ended(failure.ending, lease: lease), lane: failure.lane, response: StoredResponse(error))
         if case .sourceChanged = failure.ending, item.life.onChange == .restart {
             change.spec = await renewed(upload)
         }
@@ -76,8 +76,8 @@ struct ItemRun: Sendable {
             switch verdict {
             case .delivered(let response):
                 return ItemChange(
-                    item.id, .verdict(.delivered, lease: lease), lane: .answered,
-                    answer: response.map { StoredResponse($0) })
+                    item.id, .verdict(.delivered, lease: lease), lane: .responded,
+                    response: response.map { StoredResponse($0) })
             case .absent: return ItemChange(item.id, .verdict(.absent, lease: lease))
             case .repeatable: return ItemChange(item.id, .verdict(.repeatable, lease: lease))
             case .resume(let state): return ItemChange(item.id, .verdict(.absent, lease: lease), resume: state)
@@ -85,7 +85,7 @@ struct ItemRun: Sendable {
             }
         } catch let error as UploadError {
             let failure = FailureClass(
-                error, attempt: item.life.vainQuestions + 1, policy: worker.configuration.retry, jitter: jitter)
+                error, attempt: item.life.failedVerifications + 1, policy: worker.configuration.retry, jitter: jitter)
             let wait = max(Self.shortestWait, worker.configuration.retry.wait(attempt: 3, jitter: jitter))
             // A blocked lane is not contacted until it is unblocked, not even for verification.
             let verdict: ItemLife.Verdict =
@@ -140,5 +140,5 @@ struct ItemRun: Sendable {
     }
 
     private static let shortestWait: Int64 = 100
-    private static let restWithoutBudget: Int64 = 60_000
+    private static let suspensionWithoutBudget: Int64 = 60_000
 }

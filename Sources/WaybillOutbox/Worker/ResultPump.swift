@@ -28,14 +28,14 @@ struct ResultPump: Sendable {
     func catchUp() async -> Bool {
         guard let onResult = configuration.onResult else { return true }
         do throws(OutboxError) {
-            var processed = try await core.store.mark(OutboxMark.hooked)
+            var processed = try await core.store.mark(OutboxMark.handled)
             while true {
                 let page = try await core.store.results(after: processed, limit: 100)
                 if page.isEmpty { return true }
                 for result in page {
-                    guard await tell(result, onResult) else { return false }
+                    guard await pass(result, to: onResult) else { return false }
                     processed = result.sequence
-                    try await core.store.raise(OutboxMark.hooked, to: processed)
+                    try await core.store.raise(OutboxMark.handled, to: processed)
                 }
             }
         } catch {
@@ -45,9 +45,11 @@ struct ResultPump: Sendable {
         }
     }
 
+    /// Passes on one result, repeatedly if the closure throws.
+    ///
     /// - Returns: `false` if the task was cancelled before the result was accepted.
-    private func tell(
-        _ result: OutboxResult, _ onResult: @Sendable (OutboxResult) async throws -> Void
+    private func pass(
+        _ result: OutboxResult, to onResult: @Sendable (OutboxResult) async throws -> Void
     ) async -> Bool {
         for attempt in 1...Self.attempts {
             guard !Task.isCancelled else { return false }

@@ -12,7 +12,7 @@ final class Worker: Sendable {
     private let drain: Drain
     private let isStopped = Locked(false)
     /// The results of deliveries that the loop has not stored yet.
-    private let ends = Locked<[ItemChange]>([])
+    private let results = Locked<[ItemChange]>([])
 
     init(
         _ core: OutboxCore, _ session: UploadSession, _ registry: UploadTypeRegistry,
@@ -30,7 +30,7 @@ final class Worker: Sendable {
     /// Delivers until the task is cancelled, or until no item can make progress.
     func run(untilIdle: Bool) async throws(OutboxError) {
         try await begin()
-        let hooks = Task { await ResultPump(core, configuration).run() }
+        let pump = Task { await ResultPump(core, configuration).run() }
         // A separate task, so that purging many items does not delay the storing of results.
         let cleaner = Task {
             while (try? await Task.sleep(for: Self.cleaningInterval)) != nil { try? await clean() }
@@ -47,16 +47,16 @@ final class Worker: Sendable {
         } onCancel: {
             isStopped.withLock { $0 = true }
             core.stopRunning()
-            core.ring()
+            core.signalChange()
         }
-        for task in [hooks, cleaner] {
+        for task in [pump, cleaner] {
             task.cancel()
             await task.value
         }
         // A queue that has become unusable has no further results.
         try result.get()
         // The program receives all results before `run` returns.
-        while !Task.isCancelled, !drain.isOver, !(await ResultPump(core, configuration).catchUp()) {}
+        while !Task.isCancelled, !drain.mustStop, !(await ResultPump(core, configuration).catchUp()) {}
     }
 
     /// Unblocks all lanes and purges old items.
@@ -68,29 +68,31 @@ final class Worker: Sendable {
     }
 
     private func clean() async throws(OutboxError) {
-        _ = try await core.store.purge(endedBefore: core.now() - configuration.keepsResults.milliseconds)
+        _ = try await core.store.purge(endedBefore: core.now() - configuration.resultRetention.milliseconds)
         _ = try await core.sweep()
     }
 
     /// Whether no new deliveries are to be started.
-    var isEnding: Bool { drain.isWanted || mustStop }
+    var isEnding: Bool { drain.isRequested || mustStop }
 
     /// Whether deliveries in progress are to be stopped, too.
-    var mustStop: Bool { drain.isOver || isStopped.withLock { $0 } }
+    var mustStop: Bool { drain.mustStop || isStopped.withLock { $0 } }
 
     /// Returns the results that arrived since the last call.
-    func takeEnds() -> [ItemChange] {
-        ends.withLock { ends in
-            defer { ends = [] }
-            return ends
+    func takeResults() -> [ItemChange] {
+        results.withLock { results in
+            defer { results = [] }
+            return results
         }
     }
 
-    /// Returns a request for as many items as there are free slots. Slots of items in `over` count as free, because
+    /// Returns a request for as many items as there are free slots. Slots of finished items count as free, because
     /// their results are stored in the same transaction.
-    func wish(over: [ItemChange]) -> LeaseRequest {
-        let over = Set(over.map(\.id))
-        let lanes = core.running.withLock { running in running.filter { !over.contains($0.key) }.values.map(\.lane) }
+    func leaseRequest(finished: [ItemChange]) -> LeaseRequest {
+        let finished = Set(finished.map(\.id))
+        let lanes = core.running.withLock { running in
+            running.filter { !finished.contains($0.key) }.values.map(\.lane)
+        }
         return LeaseRequest(
             token: core.token, slots: isEnding ? 0 : max(0, max(1, configuration.slots) - lanes.count),
             slotsPerLane: max(1, configuration.slotsPerLane),
@@ -104,9 +106,9 @@ final class Worker: Sendable {
             total: item.size, bytesPerSecond: 0, batch: item.batch)
         if case .verify = item.effect { shown.isVerifying = true }
         core.begin(item.id, RunningDelivery(item: shown, lane: item.lane)) { [self] in
-            let end = await ItemRun(worker: self, item: item).run()
-            ends.withLock { $0.append(end) }
-            core.ring()
+            let result = await ItemRun(worker: self, item: item).run()
+            results.withLock { $0.append(result) }
+            core.signalChange()
         }
     }
 
@@ -126,19 +128,19 @@ extension Result where Failure == OutboxError {
 
 /// The request to finish or stop deliveries and to begin no new ones.
 final class Drain: Sendable {
-    private enum Wish {
+    private enum Request {
         case none, finish, stop
     }
 
-    private let wish = Locked(Wish.none)
+    private let request = Locked(Request.none)
 
     /// Whether no new item is to be leased.
-    var isWanted: Bool { wish.withLock { $0 != .none } }
+    var isRequested: Bool { request.withLock { $0 != .none } }
 
-    /// Whether the time for deliveries under way has passed.
-    var isOver: Bool { wish.withLock { $0 == .stop } }
+    /// Whether deliveries in progress are to be stopped.
+    var mustStop: Bool { request.withLock { $0 == .stop } }
 
-    func begin() { wish.withLock { if $0 == .none { $0 = .finish } } }
+    func begin() { request.withLock { if $0 == .none { $0 = .finish } } }
 
-    func end() { wish.withLock { $0 = .stop } }
+    func end() { request.withLock { $0 = .stop } }
 }

@@ -6,7 +6,7 @@ import Waybill
 struct WorkerLoop {
     private let worker: Worker
     /// The results that are not stored yet.
-    private var ends: [ItemChange] = []
+    private var results: [ItemChange] = []
     /// The number of failed transactions since the last success. Nothing new is started while results cannot be stored.
     private var failures = 0
 
@@ -17,44 +17,46 @@ struct WorkerLoop {
     mutating func run(untilIdle: Bool) async throws(OutboxError) {
         while true {
             var seen = core.signal.value
-            ends += worker.takeEnds()
+            results += worker.takeResults()
             // Deliveries that started concurrently with the cancellation have missed it.
             if worker.mustStop { core.stopRunning() }
             if worker.isEnding, core.running.withLock({ $0.isEmpty }) { return }
-            let wish = worker.wish(over: ends)
-            var answer = LeaseResult()
-            if wish.slots > 0 || !ends.isEmpty {
+            let request = worker.leaseRequest(finished: results)
+            var leased = LeaseResult()
+            if request.slots > 0 || !results.isEmpty {
                 do throws(OutboxError) {
-                    answer = try await turn(wish, &seen)
+                    leased = try await turn(request, &seen)
                 } catch {
                     guard try await shouldRetry(error) else { return }
                     continue
                 }
             }
             let isIdle = core.running.withLock { $0.isEmpty }
-            if untilIdle, isIdle, wish.slots > 0, answer.ended == 0, answer.nextDue == nil, core.signal.value == seen {
+            if untilIdle, isIdle, request.slots > 0, leased.ended == 0, leased.nextDue == nil,
+                core.signal.value == seen
+            {
                 return
             }
             // The last delivery may have ended in this turn, and no further signal follows it.
             if worker.isEnding, isIdle { continue }
-            await wait(seen, due: [answer.nextDue, answer.nextProbe].compactMap(\.self).min(), isIdle: isIdle)
+            await wait(seen, due: [leased.nextDue, leased.nextProbe].compactMap(\.self).min(), isIdle: isIdle)
         }
     }
 
-    private mutating func turn(_ wish: LeaseRequest, _ seen: inout Int) async throws(OutboxError) -> LeaseResult {
+    private mutating func turn(_ request: LeaseRequest, _ seen: inout Int) async throws(OutboxError) -> LeaseResult {
         if failures > 0 { try await storeIndividually() }
-        let (applied, leased) = try await core.store.apply(ends, thenLease: wish)
+        let (applied, leased) = try await core.store.apply(results, thenLease: request)
         failures = 0
-        let hasEnds = !ends.isEmpty
-        settle(ends, applied)
-        ends = []
+        let hasResults = !results.isEmpty
+        settle(results, applied)
+        results = []
         for item in leased.items { worker.start(item) }
-        if hasEnds {
+        if hasResults {
             // Wakes the result pump; this loop itself needs no further turn.
-            core.ring()
+            core.signalChange()
             seen += 1
         }
-        if leased.ended > 0 { core.ring() }
+        if leased.ended > 0 { core.signalChange() }
         return leased
     }
 
@@ -62,27 +64,27 @@ struct WorkerLoop {
     private mutating func storeIndividually() async throws(OutboxError) {
         var left: [ItemChange] = []
         var failure: OutboxError?
-        for end in ends {
+        for result in results {
             do throws(OutboxError) {
-                settle([end], try await core.store.apply([end], now: core.now()))
+                settle([result], try await core.store.apply([result], now: core.now()))
             } catch {
-                left.append(end)
+                left.append(result)
                 failure = error
             }
         }
-        if left.count < ends.count { core.ring() }
-        ends = left
+        if left.count < results.count { core.signalChange() }
+        results = left
         if let failure { throw failure }
     }
 
-    private func settle(_ ends: [ItemChange], _ applied: [AppliedChange]) {
-        for (end, applied) in zip(ends, applied) {
+    private func settle(_ results: [ItemChange], _ applied: [AppliedChange]) {
+        for (result, applied) in zip(results, applied) {
             if !applied.freed.isEmpty { core.spool.remove(applied.freed) }
-            if !applied.isHeard {
-                core.logger?.warning("a late result was ignored", metadata: ["item": "\(end.id)"])
+            if !applied.isAccepted {
+                core.logger?.warning("a late result was ignored", metadata: ["item": "\(result.id)"])
             }
         }
-        core.running.withLock { running in for end in ends { running[end.id] = nil } }
+        core.running.withLock { running in for result in results { running[result.id] = nil } }
     }
 
     /// Whether to continue after a failure: a result is never dropped because the disk is full.
@@ -90,12 +92,12 @@ struct WorkerLoop {
     /// - Throws: A permanent error, after all deliveries in progress were stopped.
     private mutating func shouldRetry(_ error: OutboxError) async throws(OutboxError) -> Bool {
         failures += 1
-        if ends.isEmpty {
+        if results.isEmpty {
             core.logger?.error("leasing items failed", metadata: ["error": "\(error)"])
         } else {
             core.logger?.error(
                 "storing results failed; it will be retried",
-                metadata: ["items": "\(ends.map(\.id))", "error": "\(error)"])
+                metadata: ["items": "\(results.map(\.id))", "error": "\(error)"])
         }
         let isFatal = error.code == .closed || error.code == .queueUnusable
         // A worker that must stop leaves the items leased; they will be verified.
@@ -113,8 +115,8 @@ struct WorkerLoop {
         core.stopRunning()
         while true {
             let seen = core.signal.value
-            ends += worker.takeEnds()
-            core.running.withLock { running in for end in ends { running[end.id] = nil } }
+            results += worker.takeResults()
+            core.running.withLock { running in for result in results { running[result.id] = nil } }
             if core.running.withLock({ $0.isEmpty }) { return }
             await core.signal.wait(ignoresCancellation: true) { $0 != seen }
         }

@@ -2,7 +2,7 @@ import TestSupport
 
 /// The fault injected into the worker at the n-th call that changes a file or sends data (`COutboxFaults.h`).
 struct FaultPoint: Sendable, CustomStringConvertible {
-    enum How: Sendable, Equatable {
+    enum Fault: Sendable, Equatable {
         /// SIGKILL before the call.
         case kill
         /// SIGKILL after half of the bytes, or after a call without bytes.
@@ -10,7 +10,7 @@ struct FaultPoint: Sendable, CustomStringConvertible {
         case fail(Int32)
     }
 
-    var how: How
+    var fault: Fault
     /// Counted from 1.
     var first: Int
     /// How many consecutive calls fail.
@@ -23,7 +23,7 @@ struct FaultPoint: Sendable, CustomStringConvertible {
     var description: String { order }
 
     private var order: String {
-        switch how {
+        switch fault {
         case .kill: "kill:\(calls):\(first):1"
         case .tear: "tear:\(calls):\(first):1"
         case .fail(let number): "\(number):\(calls):\(first):\(times)"
@@ -42,23 +42,23 @@ struct FaultPoint: Sendable, CustomStringConvertible {
         guard run.exit == .status(0),
             let line = run.errorText.split(separator: "\n").last(where: { $0.hasPrefix("calls: ") }),
             let count = Int(line.dropFirst(7)), count > 0
-        else { throw NoCount(said: run.text + run.errorText) }
+        else { throw MissingCount(output: run.text + run.errorText) }
         return count
     }
 
-    struct NoCount: Error {
-        let said: String
+    struct MissingCount: Error {
+        let output: String
     }
 }
 
 extension ChildProcess.Finished {
     /// The ids that the worker reported: complete lines only.
-    var told: [Int64] { wholeLines.compactMap { Int64($0) } }
+    var reportedIDs: [Int64] { completeLines.compactMap { Int64($0) } }
 
     /// The error codes that it reported.
-    var complaints: [String] { wholeLines.filter { $0.hasPrefix("! ") }.map { String($0.dropFirst(2)) } }
+    var errorCodes: [String] { completeLines.filter { $0.hasPrefix("! ") }.map { String($0.dropFirst(2)) } }
 
-    var wholeLines: [Substring] {
+    var completeLines: [Substring] {
         guard let end = text.lastIndex(of: "\n") else { return [] }
         return text[...end].split(separator: "\n")
     }

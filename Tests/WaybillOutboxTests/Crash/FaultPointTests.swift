@@ -13,16 +13,16 @@ import Waybill
 
     @Test func `a kill at any call while enqueuing keeps reported items and leaves nothing else`() async throws {
         var random = SeededGenerator()
-        let count = try await Self.callsOfEnqueue()
+        let count = try await Self.enqueueCallCount()
         let points = Self.points([.kill, .tear], upTo: count, spread: 24, using: &random)
         try await forEachPoint(points) { point in
-            let folder = try TemporaryDirectory()
-            let path = folder.path("outbox")
+            let directory = try TemporaryDirectory()
+            let path = directory.path("outbox")
             let run = try await point.start(["stage", path, "http://127.0.0.1:1/u", "\(Self.uploads)"]).finish()
             #expect(run.exit == .signal(Int(SIGKILL)), "\(point): \(run.text)\(run.errorText)")
-            try await Self.check(path, run, point, unheard: 1)
+            try await Self.check(path, run, point, unreported: 1)
         }
-        print("killed at \(points.count) points of \(count) calls that hand over")
+        print("killed at \(points.count) points of \(count) calls that enqueue")
     }
 
     @Test(arguments: [true, false])
@@ -30,27 +30,28 @@ import Waybill
         honoursKeys: Bool
     ) async throws {
         var random = SeededGenerator()
-        let count = try await Self.callsOfDelivery()
+        let count = try await Self.deliveryCallCount()
         let points = Self.points([.kill, .tear], upTo: count, spread: 16, using: &random).map {
-            ($0, FaultPoint(how: .kill, first: Int.random(in: 1...count, using: &random)))
+            ($0, FaultPoint(fault: .kill, first: Int.random(in: 1...count, using: &random)))
         }
         try await forEachPoint(points) { first, second in
-            let folder = try TemporaryDirectory()
+            let directory = try TemporaryDirectory()
             let server = try Self.server(honoursKeys)
             let run = KillRun(uploads: Self.uploads, honoursKeys: honoursKeys)
-            let digests = try await run.fill(folder.path("outbox"), server, staging: true)
-            let words = ["idle", folder.path("outbox")]
+            let digests = try await run.fill(directory.path("outbox"), server, staging: true)
+            let words = ["idle", directory.path("outbox")]
             let end = try await first.start(words).finish()
             // The n-th call differs slightly between runs: the last ones may not be reached.
             #expect([.signal(Int(SIGKILL)), .status(0)].contains(end.exit), "\(first): \(end.text)\(end.errorText)")
             _ = try await second.start(words).finish()
             let last = try await ChildProcess.run(KillRun.worker, words)
             #expect(last.exit == .status(0), "\(first), \(second): \(last.text)\(last.errorText)")
-            var books = KillRun.Books()
-            try await run.balance(&books, folder.path("outbox"), server, digests)
-            #expect(books.isClean, "\(first), \(second): \(books)")
+            var results = KillRun.Results()
+            try await run.check(&results, directory.path("outbox"), server, digests)
+            #expect(results.isClean, "\(first), \(second): \(results)")
             #expect(
-                books.delivered + (honoursKeys ? 0 : books.doubtful) == Self.uploads, "\(first), \(second): \(books)")
+                results.delivered + (honoursKeys ? 0 : results.doubtful) == Self.uploads,
+                "\(first), \(second): \(results)")
         }
         print(
             "killed at \(points.count) points of \(count) calls that deliver, keys \(honoursKeys ? "honoured" : "ignored")"
@@ -61,51 +62,51 @@ import Waybill
         async throws
     {
         var random = SeededGenerator()
-        let count = try await Self.callsOfEnqueue(FaultPoint.disk)
+        let count = try await Self.enqueueCallCount(FaultPoint.disk)
         let points = Self.faults(upTo: count, spread: 24, using: &random)
         try await forEachPoint(points) { point in
-            let folder = try TemporaryDirectory()
-            let path = folder.path("outbox")
+            let directory = try TemporaryDirectory()
+            let path = directory.path("outbox")
             let words = ["stage", path, "http://127.0.0.1:1/u", "\(Self.uploads)"]
             let run = try await point.start(words).finish()
-            #expect(Set(run.complaints).isSubset(of: Self.codesOfDisks), "\(point): \(run.text)")
+            #expect(Set(run.errorCodes).isSubset(of: Self.diskErrorCodes), "\(point): \(run.text)")
             // Without an outbox it can't continue: then it reported the error and exited.
             let isOpen = run.exit == .status(0)
             #expect(
-                isOpen ? run.told.count == Self.uploads : run.exit == .status(3),
+                isOpen ? run.reportedIDs.count == Self.uploads : run.exit == .status(3),
                 "\(point): \(run.text)\(run.errorText)")
-            #expect(isOpen || !run.complaints.isEmpty, "\(point): \(run.text)")
-            try await Self.check(path, run, point, unheard: 0)
+            #expect(isOpen || !run.errorCodes.isEmpty, "\(point): \(run.text)")
+            try await Self.check(path, run, point, unreported: 0)
         }
-        print("failed at \(points.count) points of \(count) calls that hand over")
+        print("failed at \(points.count) points of \(count) calls that enqueue")
     }
 
     @Test func `a disk error at any call while delivering leaves each upload one effect`() async throws {
         var random = SeededGenerator()
-        let count = try await Self.callsOfDelivery(FaultPoint.disk)
+        let count = try await Self.deliveryCallCount(FaultPoint.disk)
         let points = Self.faults(upTo: count, spread: 16, using: &random)
         try await forEachPoint(points) { point in
-            let folder = try TemporaryDirectory()
+            let directory = try TemporaryDirectory()
             // A server that ignores keys reveals each unnecessary request.
             let server = try Self.server(false)
             let run = KillRun(uploads: Self.uploads, honoursKeys: false)
-            let digests = try await run.fill(folder.path("outbox"), server, staging: true)
-            let words = ["idle", folder.path("outbox")]
+            let digests = try await run.fill(directory.path("outbox"), server, staging: true)
+            let words = ["idle", directory.path("outbox")]
             let first = try await point.start(words).finish()
             #expect([.status(0), .status(3)].contains(first.exit), "\(point): \(first.text)\(first.errorText)")
-            #expect(Set(first.complaints).isSubset(of: Self.codesOfDisks), "\(point): \(first.text)")
+            #expect(Set(first.errorCodes).isSubset(of: Self.diskErrorCodes), "\(point): \(first.text)")
             let last = try await ChildProcess.run(KillRun.worker, words)
             #expect(last.exit == .status(0), "\(point): \(last.text)\(last.errorText)")
-            var books = KillRun.Books()
-            try await run.balance(&books, folder.path("outbox"), server, digests)
-            #expect(books.isClean && books.delivered == Self.uploads, "\(point): \(books)\n\(first.text)")
+            var results = KillRun.Results()
+            try await run.check(&results, directory.path("outbox"), server, digests)
+            #expect(results.isClean && results.delivered == Self.uploads, "\(point): \(results)\n\(first.text)")
         }
         print("failed at \(points.count) points of \(count) calls that deliver")
     }
 
     @Test func `strace counts the same file calls as the fault injection`() async throws {
-        let folder = try TemporaryDirectory()
-        let words = ["stage", folder.path("outbox"), "http://127.0.0.1:1/u", "1"]
+        let directory = try TemporaryDirectory()
+        let words = ["stage", directory.path("outbox"), "http://127.0.0.1:1/u", "1"]
         let counted = try await FaultPoint.count(words, calls: "cst")
         let calls = "fsync,fdatasync,ftruncate,open,openat"
         let trace: ChildProcess.Finished
@@ -114,7 +115,7 @@ import Waybill
                 "strace",
                 ["-f", "-qq", "-e", "trace=\(calls)", "-e", "signal=none", KillRun.worker]
                     + words.map {
-                        $0 == words[1] ? folder.path("another") : $0
+                        $0 == words[1] ? directory.path("another") : $0
                     })
         } catch {
             print("system calls were not counted: strace can't be started (\(error))")
@@ -135,7 +136,7 @@ import Waybill
 
 extension FaultPointTests {
     /// `notDurable`: if the log can't be created, SQLite continues without it, but the outbox refuses to.
-    private static let codesOfDisks: Set<String> = [
+    private static let diskErrorCodes: Set<String> = [
         "diskFull", "storageFailed", "directoryUnusable", "queueUnusable", "notDurable",
     ]
 
@@ -144,27 +145,29 @@ extension FaultPointTests {
         return try VerifyingServer(honoursKeys: honoursKeys, faults: 0, outOf: 1, using: &random)
     }
 
-    private static func callsOfEnqueue(_ calls: String = FaultPoint.everything) async throws -> Int {
-        let folder = try TemporaryDirectory()
+    private static func enqueueCallCount(_ calls: String = FaultPoint.everything) async throws -> Int {
+        let directory = try TemporaryDirectory()
         return try await FaultPoint.count(
-            ["stage", folder.path("outbox"), "http://127.0.0.1:1/u", "\(uploads)"], calls: calls)
+            ["stage", directory.path("outbox"), "http://127.0.0.1:1/u", "\(uploads)"], calls: calls)
     }
 
-    private static func callsOfDelivery(_ calls: String = FaultPoint.everything) async throws -> Int {
-        let folder = try TemporaryDirectory()
+    private static func deliveryCallCount(_ calls: String = FaultPoint.everything) async throws -> Int {
+        let directory = try TemporaryDirectory()
         let server = try server(true)
-        _ = try await KillRun(uploads: uploads, honoursKeys: true).fill(folder.path("outbox"), server, staging: true)
-        return try await FaultPoint.count(["idle", folder.path("outbox")], calls: calls)
+        _ = try await KillRun(uploads: uploads, honoursKeys: true).fill(directory.path("outbox"), server, staging: true)
+        return try await FaultPoint.count(["idle", directory.path("outbox")], calls: calls)
     }
 
     /// Every point, or a sample from beginning to end.
     private static func points(
-        _ ways: [FaultPoint.How], upTo count: Int, spread: Int, using random: inout SeededGenerator
+        _ faults: [FaultPoint.Fault], upTo count: Int, spread: Int, using random: inout SeededGenerator
     ) -> [FaultPoint] {
-        guard !isTorture else { return ways.flatMap { how in (1...count).map { FaultPoint(how: how, first: $0) } } }
+        guard !isTorture else {
+            return faults.flatMap { fault in (1...count).map { FaultPoint(fault: fault, first: $0) } }
+        }
         return (0..<spread).map { share in
             let range = share * count / spread + 1...max(share * count / spread + 1, (share + 1) * count / spread)
-            return FaultPoint(how: ways[share % ways.count], first: Int.random(in: range, using: &random))
+            return FaultPoint(fault: faults[share % faults.count], first: Int.random(in: range, using: &random))
         }
     }
 
@@ -179,18 +182,20 @@ extension FaultPointTests {
 
     /// Checks what an enqueuing worker left behind.
     private static func check(
-        _ path: String, _ run: ChildProcess.Finished, _ point: FaultPoint, unheard: Int
+        _ path: String, _ run: ChildProcess.Finished, _ point: FaultPoint, unreported: Int
     ) async throws {
         let outbox = try await Outbox(at: path)
-        var there: Set<Int64> = []
+        var existing: Set<Int64> = []
         for try await item in outbox.items() {
-            there.insert(item.id.rawValue)
+            existing.insert(item.id.rawValue)
             #expect(item.state == .ready, "\(point)")
         }
-        #expect(there.isSuperset(of: run.told), "\(point): told \(run.told), there \(there)")
-        #expect(there.count <= run.told.count + unheard, "\(point): told \(run.told), there \(there), \(run.text)")
-        let spool = Spool(folder: outbox.folder.spool)
-        #expect(spool.fileNames().count == there.count, "\(point)")
+        #expect(existing.isSuperset(of: run.reportedIDs), "\(point): reported \(run.reportedIDs), existing \(existing)")
+        #expect(
+            existing.count <= run.reportedIDs.count + unreported,
+            "\(point): reported \(run.reportedIDs), existing \(existing), \(run.text)")
+        let spool = Spool(directory: outbox.directory.spool)
+        #expect(spool.fileNames().count == existing.count, "\(point)")
         for name in spool.fileNames() {
             #expect(try readFile(spool.path(name)) == [UInt8](repeating: 65, count: 40_000), "\(point)")
         }
@@ -199,10 +204,10 @@ extension FaultPointTests {
     }
 }
 
-extension KillRun.Books {
+extension KillRun.Results {
     /// Whether no violation was found.
     var isClean: Bool {
-        lost.isEmpty && doubled.isEmpty && stuck.isEmpty && altered.isEmpty && unknownRequests == 0 && orphans.isEmpty
-            && integrity == "ok"
+        lost.isEmpty && duplicated.isEmpty && stuck.isEmpty && altered.isEmpty && unknownRequests == 0
+            && orphans.isEmpty && integrity == "ok"
     }
 }

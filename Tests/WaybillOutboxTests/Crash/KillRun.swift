@@ -14,14 +14,14 @@ struct KillRun {
     var onUnknown = UnknownPolicy.fail
 
     /// The results. All but `delivered`, `doubtful` and `repeatedBodies` must be zero or empty.
-    struct Books: CustomStringConvertible {
+    struct Results: CustomStringConvertible {
         var delivered = 0
         /// Items that failed with an unknown outcome; each is listed.
         var doubtful = 0
         var repeatedBodies = 0
         /// Items that are `done` without an effect, or failed without being marked doubtful.
         var lost: [String] = []
-        var doubled: [String] = []
+        var duplicated: [String] = []
         var stuck: [String] = []
         /// Uploads whose body or key differed from the enqueued one in any attempt.
         var altered: [String] = []
@@ -32,7 +32,7 @@ struct KillRun {
 
         var description: String {
             """
-            \(delivered) delivered, \(doubtful) doubtful, \(lost.count) lost, \(doubled.count) doubled, \(stuck.count) stuck, \
+            \(delivered) delivered, \(doubtful) doubtful, \(lost.count) lost, \(duplicated.count) duplicated, \(stuck.count) stuck, \
             \(repeatedBodies) bodies repeated, \(altered.count) altered, \(kills) kills, integrity \(integrity)
             """
         }
@@ -40,39 +40,39 @@ struct KillRun {
 
     static let worker = "\(ProjectRoot.products)/OutboxTestHelper"
 
-    func run(using random: inout SeededGenerator) async throws -> Books {
-        let folder = try TemporaryDirectory()
+    func run(using random: inout SeededGenerator) async throws -> Results {
+        let directory = try TemporaryDirectory()
         let server = try VerifyingServer(
             honoursKeys: honoursKeys, faults: faults, outOf: uploads, using: &random)
-        let path = folder.path("outbox")
+        let path = directory.path("outbox")
         let digests = try await fill(path, server)
-        var books = Books()
+        var results = Results()
         var seen = 0
-        while books.kills < kills {
+        while results.kills < kills {
             let child = try ChildProcess(Self.worker, ["run", path])
             let enough = seen + Int.random(in: 1...max(1, uploads * 6 / 5 / kills), using: &random)
             async let end = child.finish()
             let arrived = Task { try await server.server.waitUntil { $0.requests.count >= enough } }
             // There may be nothing left to send: then no request arrives, and the worker is killed anyway.
-            let patience = Duration.milliseconds(seen < uploads ? 2_000 : 200 * Slowness.factor)
+            let timeout = Duration.milliseconds(seen < uploads ? 2_000 : 200 * Slowness.factor)
             let watch = Task {
-                try await Task.sleep(for: patience)
+                try await Task.sleep(for: timeout)
                 arrived.cancel()
             }
             _ = await arrived.result
             watch.cancel()
             child.signal(SIGKILL)
             guard try await end.exit == .signal(Int(SIGKILL)) else {
-                books.stuck.append("the worker ended by itself: \(try await child.finish().errorText)")
-                return books
+                results.stuck.append("The worker ended before it was killed: \(try await child.finish().errorText)")
+                return results
             }
-            books.kills += 1
+            results.kills += 1
             seen = server.server.requests.count
         }
         let last = try await ChildProcess(Self.worker, ["idle", path]).finish()
-        if last.exit != .status(0) { books.stuck.append("the last worker failed: \(last.errorText)") }
-        try await balance(&books, path, server, digests)
-        return books
+        if last.exit != .status(0) { results.stuck.append("The last worker failed: \(last.errorText)") }
+        try await check(&results, path, server, digests)
+        return results
     }
 
     /// Enqueues the uploads; every fourth one with staged bytes if requested.
@@ -103,8 +103,8 @@ struct KillRun {
     }
 
     /// Compares the outbox with what the server received.
-    func balance(
-        _ books: inout Books, _ path: String, _ server: VerifyingServer, _ digests: [String]
+    func check(
+        _ results: inout Results, _ path: String, _ server: VerifyingServer, _ digests: [String]
     ) async throws {
         let outbox = try await Outbox(at: path)
         let accounts = server.accounts
@@ -112,31 +112,31 @@ struct KillRun {
             let number = Int(item.id.rawValue - 1)
             let name = "item-\(number)-"
             let account = accounts[name] ?? VerifyingServer.Account()
-            books.repeatedBodies += max(0, account.complete - 1)
-            if account.effects > 1 { books.doubled.append(name) }
+            results.repeatedBodies += max(0, account.complete - 1)
+            if account.effects > 1 { results.duplicated.append(name) }
             if account.keys.count > 1 || account.keys.first.map({ $0 != "\"\(item.idempotencyKey)\"" }) == true {
-                books.altered.append(name)
+                results.altered.append(name)
             }
-            if !account.digests.isSubset(of: [digests[number]]) { books.altered.append(name) }
+            if !account.digests.isSubset(of: [digests[number]]) { results.altered.append(name) }
             switch item.state {
             case .done:
-                books.delivered += 1
-                if account.effects == 0 { books.lost.append(name) }
-            case .failed where item.reason == "outcomeUnknown" && item.isDoubtful: books.doubtful += 1
-            case .failed, .cancelled: books.lost.append("\(name) \(item.reason ?? "")")
-            default: books.stuck.append("\(name) \(item.state)")
+                results.delivered += 1
+                if account.effects == 0 { results.lost.append(name) }
+            case .failed where item.reason == "outcomeUnknown" && item.isDoubtful: results.doubtful += 1
+            case .failed, .cancelled: results.lost.append("\(name) \(item.reason ?? "")")
+            default: results.stuck.append("\(name) \(item.state)")
             }
         }
         // Requests truncated before their name can't be assigned to an item; complete ones can.
-        books.unknownRequests = accounts.count { name, account in
+        results.unknownRequests = accounts.count { name, account in
             account.complete > 0 && !(0..<uploads).contains(Int(name.dropFirst(5).dropLast()) ?? -1)
         }
         // Failed items keep their staged files, because they can be retried.
-        let names = Spool(folder: outbox.folder.spool).fileNames()
+        let names = Spool(directory: outbox.directory.spool).fileNames()
         let used = try await outbox.owner?.store.stagedInUse(names) ?? []
-        books.orphans = names.filter { !used.contains($0) }
-        if used.count > books.doubtful { books.orphans += used }
-        books.integrity = try await outbox.owner?.store.checkIntegrity() ?? "not looked at"
+        results.orphans = names.filter { !used.contains($0) }
+        if used.count > results.doubtful { results.orphans += used }
+        results.integrity = try await outbox.owner?.store.checkIntegrity() ?? "not checked"
         await outbox.close()
     }
 }

@@ -14,13 +14,13 @@ import Waybill
         var run = KillRun(honoursKeys: true)
         run.uploads *= Self.factor
         run.kills *= Self.factor
-        let books = try await run.run(using: &random)
-        print("kill -9, keys honoured: \(books)")
-        #expect(books.delivered == run.uploads, "\(books)")
-        #expect(books.isClean, "\(books)")
-        #expect(books.doubtful == 0)
+        let results = try await run.run(using: &random)
+        print("kill -9, keys honoured: \(results)")
+        #expect(results.delivered == run.uploads, "\(results)")
+        #expect(results.isClean, "\(results)")
+        #expect(results.doubtful == 0)
         // Kills before any request would prove nothing.
-        #expect(books.repeatedBodies > 0 && books.kills == run.kills)
+        #expect(results.repeatedBodies > 0 && results.kills == run.kills)
     }
 
     @Test func `a server that ignores keys gets nothing twice despite kills, and doubtful items are listed`()
@@ -30,26 +30,26 @@ import Waybill
         var run = KillRun(honoursKeys: false)
         run.uploads *= Self.factor
         run.kills *= Self.factor
-        let books = try await run.run(using: &random)
-        print("kill -9, keys ignored: \(books)")
-        #expect(books.delivered + books.doubtful == run.uploads, "\(books)")
-        #expect(books.isClean, "\(books)")
-        #expect(books.doubtful > 0 && books.repeatedBodies == 0)
+        let results = try await run.run(using: &random)
+        print("kill -9, keys ignored: \(results)")
+        #expect(results.delivered + results.doubtful == run.uploads, "\(results)")
+        #expect(results.isClean, "\(results)")
+        #expect(results.doubtful > 0 && results.repeatedBodies == 0)
     }
 
     @Test func `retrying unknown outcomes duplicates effects (control)`() async throws {
         var random = SeededGenerator()
         let run = KillRun(uploads: 300, kills: 20, faults: 60, honoursKeys: false, onUnknown: .retry)
-        let books = try await run.run(using: &random)
-        print("kill -9, control: \(books)")
-        #expect(!books.doubled.isEmpty)
+        let results = try await run.run(using: &random)
+        print("kill -9, control: \(results)")
+        #expect(!results.duplicated.isEmpty)
     }
 
     @Test func `reported items survive a kill of the enqueuing process`() async throws {
         var random = SeededGenerator()
-        let folder = try TemporaryDirectory()
-        let path = folder.path("outbox")
-        var told: Set<Int64> = []
+        let directory = try TemporaryDirectory()
+        let path = directory.path("outbox")
+        var reportedIDs: Set<Int64> = []
         for _ in 0..<10 {
             let child = try ChildProcess(KillRun.worker, ["add", path, "http://127.0.0.1:1/u", "100000"])
             let lines = Int.random(in: 1...60, using: &random)
@@ -59,13 +59,13 @@ import Waybill
             #expect(end.exit == .signal(Int(SIGKILL)), "\(end.errorText)")
             let whole = end.text.prefix(through: end.text.lastIndex(of: "\n") ?? end.text.startIndex)
             let ids = whole.split(separator: "\n").compactMap { Int64($0) }
-            #expect(told.isDisjoint(with: ids) && ids.count >= lines)
-            told.formUnion(ids)
+            #expect(reportedIDs.isDisjoint(with: ids) && ids.count >= lines)
+            reportedIDs.formUnion(ids)
         }
         let outbox = try await Outbox(at: path)
-        var there: Set<Int64> = []
-        for try await item in outbox.items() { there.insert(item.id.rawValue) }
-        #expect(told.isSubset(of: there))
+        var existing: Set<Int64> = []
+        for try await item in outbox.items() { existing.insert(item.id.rawValue) }
+        #expect(reportedIDs.isSubset(of: existing))
         #expect(try await outbox.owner?.store.checkIntegrity() == "ok")
         await outbox.close()
     }

@@ -15,16 +15,16 @@ import Testing
             echo "spool $(ls "$1/outbox/spool" | wc -l)"
             """
         guard let run = try await onDisk("size=3m", script, server.url("/u")) else { return }
-        let lines = run.wholeLines.map(String.init)
-        let told = run.told
+        let lines = run.completeLines.map(String.init)
+        let reportedIDs = run.reportedIDs
         // Twice before anything was removed: first the staged bytes did not fit, then the queue itself.
-        #expect(lines.prefix { $0 != "nothing taken" }.count { $0 == "! diskFull" } == 2, "\(run.text)")
-        #expect(Set(run.complaints) == ["diskFull"] && !lines.contains { $0.hasPrefix("ended") }, "\(run.text)")
-        #expect(told.count > 20 && Set(told).count == told.count)
+        #expect(lines.prefix { $0 != "nothing leased" }.count { $0 == "! diskFull" } == 2, "\(run.text)")
+        #expect(Set(run.errorCodes) == ["diskFull"] && !lines.contains { $0.hasPrefix("ended") }, "\(run.text)")
+        #expect(reportedIDs.count > 20 && Set(reportedIDs).count == reportedIDs.count)
         let listed = lines.drop { $0 != "requests" }.dropFirst()
-        #expect(listed.dropLast(2).elementsEqual(told.sorted().map { "\($0) done" }), "\(run.text)")
+        #expect(listed.dropLast(2).elementsEqual(reportedIDs.sorted().map { "\($0) done" }), "\(run.text)")
         #expect(listed.suffix(2) == ["ok", "spool 0"], "\(run.text)")
-        #expect(server.requests.count == told.count && server.requests.allSatisfy(\.isComplete))
+        #expect(server.requests.count == reportedIDs.count && server.requests.allSatisfy(\.isComplete))
     }
 
     @Test func `a queue on a full disk can be read, and enqueuing fails as diskFull`() async throws {
@@ -35,8 +35,9 @@ import Testing
             "$2" stage "$1/outbox" "$3" 1 || echo "ended with $?"
             """
         guard let run = try await onDisk("size=3m", script, "http://127.0.0.1:1/u") else { return }
-        #expect(run.wholeLines.dropFirst(3).prefix(3) == ["1 ready", "2 ready", "ok"], "\(run.text)\(run.errorText)")
-        #expect(Set(run.complaints) == ["diskFull"], "\(run.text)")
+        #expect(
+            run.completeLines.dropFirst(3).prefix(3) == ["1 ready", "2 ready", "ok"], "\(run.text)\(run.errorText)")
+        #expect(Set(run.errorCodes) == ["diskFull"], "\(run.text)")
     }
 
     @Test func `a read-only disk is reported, and no item is lost`() async throws {
@@ -52,9 +53,9 @@ import Testing
             "$2" list "$1/outbox"
             """
         guard let run = try await onDisk("size=8m", script, server.url("/u")) else { return }
-        let lines = run.wholeLines
+        let lines = run.completeLines
         #expect(lines.count { $0 == "ended with 3" } == 2, "\(run.text)")
-        #expect(run.complaints.count == 2 && Set(run.complaints).isSubset(of: ["storageFailed", "directoryUnusable"]))
+        #expect(run.errorCodes.count == 2 && Set(run.errorCodes).isSubset(of: ["storageFailed", "directoryUnusable"]))
         #expect(lines.suffix(4) == ["1 done", "2 done", "3 done", "ok"], "\(run.text)")
         #expect(server.requests.count == 3)
     }
@@ -63,15 +64,15 @@ import Testing
     ///
     /// - Returns: `nil` if this machine does not permit it; the reason is printed.
     private func onDisk(_ options: String, _ script: String, _ url: String) async throws -> ChildProcess.Finished? {
-        let folder = try TemporaryDirectory()
+        let directory = try TemporaryDirectory()
         let mount = "mount -t tmpfs -o mode=700,\(options) waybill \"$1\" || exit 77\necho mounted"
         let run = try await ChildProcess.run(
             "unshare",
             [
-                "--mount", "--propagation", "private", "sh", "-euc", "\(mount)\n\(script)", "sh", folder.path,
+                "--mount", "--propagation", "private", "sh", "-euc", "\(mount)\n\(script)", "sh", directory.path,
                 KillRun.worker, url,
             ])
-        guard run.wholeLines.first == "mounted" else {
+        guard run.completeLines.first == "mounted" else {
             print(
                 "a disk of our own was not tried: \(run.errorText.split(separator: "\n").last ?? "no reason was given")"
             )

@@ -10,7 +10,7 @@ import WaybillMultipart
 @Suite struct DurableFormTests {
     private static let url = "https://backend.example:8443/upload"
 
-    private func written(_ form: DurableForm) throws -> DurableForm {
+    private func roundTripped(_ form: DurableForm) throws -> DurableForm {
         try JSONDecoder().decode(DurableForm.self, from: JSONEncoder().encode(form))
     }
 
@@ -24,8 +24,8 @@ import WaybillMultipart
     }
 
     @Test func `a form has the same bytes after encoding and decoding`() async throws {
-        let folder = try TemporaryDirectory()
-        let path = try folder.write("card.pdf", "%PDF-1.4 content")
+        let directory = try TemporaryDirectory()
+        let path = try directory.write("card.pdf", "%PDF-1.4 content")
         var form: MultipartForm = [
             .text("", "unnamed"), .text("LINES", "a\nb"), .data("RAW", [0, 1, 255, 13, 10]), .json("META", ["k": 1]),
             .file("FILE", path: path), .text("ODD", "x").header("X-Note", "here"),
@@ -37,13 +37,13 @@ import WaybillMultipart
         var expected: [UInt8] = []
         for try await chunk in original.chunks { expected += chunk }
         let durable = try await DurableForm(form, to: Self.url, boundary: boundary)
-        #expect(try await bytes(written(durable)) == expected)
+        #expect(try await bytes(roundTripped(durable)) == expected)
         #expect(durable.files.map(\.path) == [path, path])
         #expect(durable.lane.description == "backend.example:8443")
     }
 
     @Test func `a part is prepared once, when the durable form is created`() async throws {
-        struct Made: PartPreparing {
+        struct CountedPart: PartPreparing {
             let count: Watched<Int>
             func prepare() async throws -> PreparedPart {
                 let number = count.update { count in
@@ -55,11 +55,11 @@ import WaybillMultipart
             }
         }
         let count = Watched(0)
-        let durable = try await DurableForm([.preparing("FILE", with: Made(count: count))], to: Self.url)
+        let durable = try await DurableForm([.preparing("FILE", with: CountedPart(count: count))], to: Self.url)
         let first = try await bytes(durable)
         let text = String(decoding: first, as: UTF8.self)
         #expect(text.contains("filename=\"photo.jpg\"") && text.contains("image/jpeg") && text.contains("made 1"))
-        #expect(try await bytes(written(durable)) == first && count.value == 1)
+        #expect(try await bytes(roundTripped(durable)) == first && count.value == 1)
     }
 
     @Test func `a credential is stored by name and looked up for each delivery`() async throws {
@@ -69,7 +69,7 @@ import WaybillMultipart
         #expect(text.contains("\"backend\"") && !text.contains("s3cr3t"))
         #expect(durable.lane.description == "backend.example:8443 as backend")
         let credentials = CredentialTable { $0 == "backend" ? .secret("s3cr3t") : nil }
-        let body = String(decoding: try await bytes(written(durable), credentials), as: UTF8.self)
+        let body = String(decoding: try await bytes(roundTripped(durable), credentials), as: UTF8.self)
         #expect(body.contains("name=\"TOKEN\"\r\n\r\ns3cr3t\r\n"))
         let error = await #expect(throws: UploadError.self) { try await self.bytes(durable) }
         #expect(error?.code == .credentialRefreshFailed && error?.message.contains("backend") == true)
@@ -117,17 +117,17 @@ import WaybillMultipart
     }
 
     @Test func `each change of a file is detected`() async throws {
-        let folder = try TemporaryDirectory()
-        let path = try folder.write("f", "content")
+        let directory = try TemporaryDirectory()
+        let path = try directory.write("f", "content")
         var file = DurableFile(path: path)
         try await file.inspect()
         try await file.check()
         let changes: [(String, () throws -> Void)] = [
-            ("grew", { try folder.write("f", "content and more") }),
-            ("shrank", { try folder.write("f", "c") }),
-            ("modified", { try folder.write("f", "CONTENT") }),
-            ("replaced", { try folder.replace("f", with: "content") }),
-            ("removed", { folder.remove("f") }),
+            ("grew", { try directory.write("f", "content and more") }),
+            ("shrank", { try directory.write("f", "c") }),
+            ("modified", { try directory.write("f", "CONTENT") }),
+            ("replaced", { try directory.replace("f", with: "content") }),
+            ("removed", { directory.remove("f") }),
         ]
         for (what, change) in changes {
             try change()

@@ -18,15 +18,15 @@ import Waybill
     @Test(arguments: [408, 409, 423, 425, 429, 500, 502, 503, 504, 509, 520, 524, 529])
     func `temporary statuses are retried`(status: Int) {
         let found = failure(.rejected, .rejected, status: status)
-        #expect(found.ending == .passing("status\(status)", delay: 1_000) && found.isRetry && found.lane == nil)
+        #expect(found.ending == .transient("status\(status)", delay: 1_000) && found.isRetry && found.lane == nil)
     }
 
     @Test(arguments: [408, 500, 502, 504])
     func `a status with an unknown outcome is verified after the retry delay`(status: Int) {
         let found = failure(.rejected, .unknown, status: status)
         #expect(found.ending == .unknown("status\(status)", delay: 1_000) && found.isRetry && found.lane == nil)
-        let asked = failure(.rejected, .unknown, status: status, headers: [.retryAfter: "120"])
-        #expect(asked.ending == .unknown("status\(status)", delay: 120_000) && asked.lane == .rest(120_000))
+        let delayed = failure(.rejected, .unknown, status: status, headers: [.retryAfter: "120"])
+        #expect(delayed.ending == .unknown("status\(status)", delay: 120_000) && delayed.lane == .suspend(120_000))
     }
 
     @Test(arguments: [400, 404, 405, 410, 411, 413, 414, 415, 416, 422, 431, 501, 505])
@@ -44,14 +44,14 @@ import Waybill
     @Test func `status 403 fails the item and counts towards blocking the lane`() {
         let found = failure(.rejected, .rejected, status: 403)
         #expect(found.ending == .refused("status403") && found.lane == .forbidden("status403", jitter: 0.5))
-        #expect(failure(.rejected, .rejected, status: 404).lane == .answered)
+        #expect(failure(.rejected, .rejected, status: 404).lane == .responded)
     }
 
     @Test func `Retry-After pauses the whole lane, up to an hour`() {
         let found = failure(.rejected, .rejected, status: 503, headers: [.retryAfter: "120"])
-        #expect(found.ending == .passing("status503", delay: 120_000) && found.lane == .rest(120_000))
+        #expect(found.ending == .transient("status503", delay: 120_000) && found.lane == .suspend(120_000))
         let long = failure(.rejected, .rejected, status: 429, headers: [.retryAfter: "999999"])
-        #expect(long.lane == .rest(3_600_000))
+        #expect(long.lane == .suspend(3_600_000))
     }
 
     @Test func `other failures are classified by code and outcome`() {
@@ -59,8 +59,8 @@ import Waybill
         // Regardless of the status: an incomplete response proves nothing.
         #expect(failure(.responseTimeout, .unknown).ending == .unknown("responseTimeout"))
         #expect(
-            failure(.connectionLost, .incomplete(acknowledged: 7)).ending == .passing("connectionLost", delay: 1_000))
-        #expect(failure(.connectionLost, .notSent).ending == .passing("connectionLost", delay: 1_000))
+            failure(.connectionLost, .incomplete(acknowledged: 7)).ending == .transient("connectionLost", delay: 1_000))
+        #expect(failure(.connectionLost, .notSent).ending == .transient("connectionLost", delay: 1_000))
         for code in [UploadError.Code.hostNotFound, .cannotConnect, .connectTimeout] {
             #expect(failure(code, .notSent).ending == .offline(code.description))
             #expect(failure(code, .notSent).lane == .offline(jitter: 0.5))

@@ -15,11 +15,11 @@ import Testing
             let seed = seeds.next()
             var random = SeededGenerator(seed: seed)
             var item = RandomItem(using: &random)
-            let complaint = item.live(using: &random) { $0.handle($1, at: $2) }
+            let violation = item.live(using: &random) { $0.handle($1, at: $2) }
             delivered += item.checker.delivered
             doubts += item.checker.doubts
-            guard let complaint else { continue }
-            Issue.record("item \(seed): \(complaint)\n\(item.log.joined(separator: "\n"))")
+            guard let violation else { continue }
+            Issue.record("item \(seed): \(violation)\n\(item.log.joined(separator: "\n"))")
             return
         }
         // Lives without events would prove nothing.
@@ -35,36 +35,37 @@ import Testing
             var item = RandomItem(using: &random)
             return item.live(using: &random) { fault.handle(&$0, $1, $2) } != nil
         }
-        #expect(isCaught, "nothing was noticed in 20,000 lives")
+        #expect(isCaught, "not detected in 20,000 lives")
     }
 }
 
 /// Faults that such queues have had.
 enum LifeFault: CaseIterable {
-    case sendsDoubtsAgain, forgetsTheFence, endsTwice, forgetsLostLeases, ignoresCancel, countsNothing, comesBack
-    case ignoresTheDeadline, callsDoubtsFailures, leasesTwice
+    case resendsDoubtfulItems, acceptsStaleLeases, endsTwice, forgetsLostLeases, ignoresCancel, countsNoAttempts
+    case retriesDeliveredItems, ignoresDeadline, reportsDoubtAsFailure, leasesTwice
 
     func handle(_ life: inout ItemLife, _ event: ItemLife.Event, _ now: Int64) -> [ItemLife.Effect] {
         let before = life
         var event = event
         switch (self, event) {
-        case (.forgetsTheFence, .ended(let ending, _)): event = .ended(ending, lease: life.leaseNumber)
-        case (.ignoresCancel, .lease) where life.asked == .cancel: life.asked = .nothing
+        case (.acceptsStaleLeases, .ended(let ending, _)): event = .ended(ending, lease: life.leaseNumber)
+        case (.ignoresCancel, .lease) where life.pendingRequest == .cancel: life.pendingRequest = .nothing
         case (.leasesTwice, .lease) where life.state == .leased: life.state = .ready
         default: break
         }
         var effects = life.handle(event, at: now)
         switch self {
-        case .sendsDoubtsAgain where life.state == .verify: life.state = .ready
+        case .resendsDoubtfulItems where life.state == .verify: life.state = .ready
         case .endsTwice where before.state.isTerminal && event == .due: effects = [.finished(life.state)]
         case .forgetsLostLeases where event == .lost && before.state == .leased: life.state = .ready
-        case .countsNothing where life.state == .leased: life.attempts -= 1
-        case .comesBack where before.state == .done && event == .retry: life.state = .ready
-        case .ignoresTheDeadline where life.reason == "deadlinePassed" && event == .lease && before.state == .ready:
+        case .countsNoAttempts where life.state == .leased: life.attempts -= 1
+        case .retriesDeliveredItems where before.state == .done && event == .retry: life.state = .ready
+        case .ignoresDeadline where life.reason == "deadlinePassed" && event == .lease && before.state == .ready:
             life = before
             life.deadline = nil
             effects = life.handle(event, at: now)
-        case .callsDoubtsFailures where life.reason == "outcomeUnknown" && life.state.isTerminal: life.reason = "reset"
+        case .reportsDoubtAsFailure where life.reason == "outcomeUnknown" && life.state.isTerminal:
+            life.reason = "reset"
         case .ignoresCancel where event == .cancel && before.state == .ready:
             life = before
             effects = [.deliver(attempt: 1, lease: before.leaseNumber)]

@@ -29,7 +29,7 @@ struct RandomItem {
             let before = life
             let effects = handle(&life, event, now)
             log.append("\(now) \(event): \(before.state) -> \(life.state) \(effects)")
-            if let complaint = checker.check(event, before, life, effects, now) { return complaint }
+            if let violation = checker.check(event, before, life, effects, now) { return violation }
         }
         return nil
     }
@@ -39,7 +39,7 @@ struct RandomItem {
         let lease = life.leaseNumber - (Int.random(in: 0..<8, using: &random) == 0 ? 1 : 0)
         let delay = Int64.random(in: 0...60_000, using: &random)
         let endings: [ItemLife.Ending] = [
-            .delivered, .refused("status400"), .passing("status503", delay: delay), .passing("reset", delay: delay),
+            .delivered, .refused("status400"), .transient("status503", delay: delay), .transient("reset", delay: delay),
             .lane("status401"), .offline("cannotConnect"), .unknown("responseIncomplete"),
             .unknown("status500", delay: delay),
             .sourceChanged("sourceChanged", delay: delay), .aborted,
@@ -71,7 +71,7 @@ struct ItemChecker {
     /// Whether the server may have acted on an attempt, regardless of later decisions.
     private var mayBeStored = false
     private var lease: Int64 = 0
-    private var isHeld = false
+    private var isLeased = false
     private var deliveries = 0
     private(set) var delivered = 0
     private(set) var doubts = 0
@@ -81,48 +81,50 @@ struct ItemChecker {
     mutating func check(
         _ event: ItemLife.Event, _ before: ItemLife, _ after: ItemLife, _ effects: [ItemLife.Effect], _ now: Int64
     ) -> String? {
-        if let complaint = checkFence(event, before, after, effects) { return complaint }
-        note(event, before)
+        if let violation = checkLeaseNumber(event, before, after, effects) { return violation }
+        record(event, before)
         for effect in effects {
-            if let complaint = check(effect, event, before, after, now) { return complaint }
+            if let violation = check(effect, event, before, after, now) { return violation }
         }
         if after.state.isTerminal, !before.state.isTerminal, !effects.contains(.finished(after.state)) {
-            return "ended without a word"
+            return "ended without an effect"
         }
         if before.state.isTerminal, event != .retry, event != .verify, after != before {
             return "changed after its end"
         }
-        if event == .verify, !before.isDoubtful, after != before { return "asked about what nobody doubts" }
-        if before.state == .done || before.state == .cancelled, after != before { return "came back" }
-        if after.state == .leased, !isHeld { return "leased by nobody" }
+        if event == .verify, !before.isDoubtful, after != before { return "verified without doubt" }
+        if before.state == .done || before.state == .cancelled, after != before { return "changed after a final state" }
+        if after.state == .leased, !isLeased { return "leased without a delivery" }
         if after.attempts < 0 || after.attempts > after.maxAttempts { return "\(after.attempts) attempts" }
         if isInDoubt, after.state == .ready || after.state == .waiting { return "a doubt was forgotten" }
         if after.isDoubtful != mayBeStored { return "doubtful: \(after.isDoubtful), may be stored: \(mayBeStored)" }
         if isInDoubt, after.state.isTerminal, after.state != .done, after.reason != "outcomeUnknown" {
-            return "a doubt was not told"
+            return "a doubt was not reported"
         }
-        if [.leased, .verify].contains(before.state) == false, after.asked != .nothing { return "asked of nobody" }
+        if [.leased, .verify].contains(before.state) == false, after.pendingRequest != .nothing {
+            return "a request is pending without a lease"
+        }
         return nil
     }
 
     /// Events with an old lease number, or that were not requested, must be ignored.
-    private func checkFence(
+    private func checkLeaseNumber(
         _ event: ItemLife.Event, _ before: ItemLife, _ after: ItemLife, _ effects: [ItemLife.Effect]
     ) -> String? {
-        let isHeard = before != after || !effects.isEmpty
+        let isAccepted = before != after || !effects.isEmpty
         switch event {
         case .ended(_, let number), .progressed(let number), .setBack(_, let number):
-            return isHeard && (number != lease || before.state != .leased) ? "a stale report was heard" : nil
+            return isAccepted && (number != lease || before.state != .leased) ? "a stale report was accepted" : nil
         case .verdict(_, let number):
-            return isHeard && (number != lease || before.state != .verify) ? "a stale verdict was heard" : nil
+            return isAccepted && (number != lease || before.state != .verify) ? "a stale verdict was accepted" : nil
         default: return nil
         }
     }
 
-    private mutating func note(_ event: ItemLife.Event, _ before: ItemLife) {
+    private mutating func record(_ event: ItemLife.Event, _ before: ItemLife) {
         switch event {
         case .ended(let ending, let number) where number == lease && before.state == .leased:
-            isHeld = false
+            isLeased = false
             if case .delivered = ending { mayBeStored = false }
             if case .unknown = ending {
                 isInDoubt = true
@@ -135,14 +137,16 @@ struct ItemChecker {
                 mayBeStored = true
                 doubts += 1
             }
-            isHeld = false
-        case .verdict(let verdict, let number) where number == lease && before.state == .verify && isHeld:
-            isHeld = false
+            isLeased = false
+        case .verdict(let verdict, let number) where number == lease && before.state == .verify && isLeased:
+            isLeased = false
             if verdict == .absent || verdict == .delivered { mayBeStored = false }
             if verdict == .repeatable || !mayBeStored { isInDoubt = false }
-            if case .cannotTell = verdict, before.onUnknown == .retry, before.asked != .cancel { isInDoubt = false }
-            if case .later = verdict, before.onUnknown == .retry, before.asked != .cancel,
-                before.vainQuestions + 1 >= before.maxAttempts || before.deadline != nil
+            if case .cannotTell = verdict, before.onUnknown == .retry, before.pendingRequest != .cancel {
+                isInDoubt = false
+            }
+            if case .later = verdict, before.onUnknown == .retry, before.pendingRequest != .cancel,
+                before.failedVerifications + 1 >= before.maxAttempts || before.deadline != nil
             {
                 isInDoubt = false
             }
@@ -160,29 +164,29 @@ struct ItemChecker {
     ) -> String? {
         switch effect {
         case .deliver(_, let number):
-            if isHeld { return "sent twice at once" }
+            if isLeased { return "sent twice concurrently" }
             if isInDoubt { return "sent again in doubt" }
-            if number <= lease { return "a lease number came again" }
-            if after.asked == .cancel { return "sent after a cancel" }
+            if number <= lease { return "a lease number was reused" }
+            if after.pendingRequest == .cancel { return "sent after a cancel" }
             if let deadline = before.deadline, now > deadline { return "sent after the deadline" }
             lease = number
-            isHeld = true
+            isLeased = true
             deliveries += 1
         case .verify(let number):
-            if isHeld { return "asked twice at once" }
-            if number <= lease { return "a lease number came again" }
+            if isLeased { return "verified twice concurrently" }
+            if number <= lease { return "a lease number was reused" }
             lease = number
-            isHeld = true
-        case .abort: if before.state != .leased { return "stopped what doesn't run" }
-        case .takeNewSource: if before.onChange != .restart { return "took another file" }
+            isLeased = true
+        case .abort: if before.state != .leased { return "stopped without a delivery" }
+        case .useCurrentSource: if before.onChange != .restart { return "used a changed file" }
         case .finished(let state):
             if before.state.isTerminal { return "ended twice" }
-            if state != after.state { return "ended as something else" }
+            if state != after.state { return "the effect has another state" }
             if state == .done {
                 delivered += 1
-                let isSo =
+                let isConfirmed =
                     if case .ended(.delivered, _) = event { true } else { event == .verdict(.delivered, lease: lease) }
-                if !isSo { return "done, and nobody said so" }
+                if !isConfirmed { return "done without confirmation" }
             }
         }
         return nil

@@ -123,11 +123,11 @@ import Waybill
     }
 
     @Test func `a directory readable by others, or an invalid one, is refused`() async throws {
-        let folder = try TemporaryDirectory()
-        let open = folder.path("open")
+        let directory = try TemporaryDirectory()
+        let open = directory.path("open")
         unsafe mkdir(open, 0o700)
         unsafe chmod(open, 0o755)
-        let file = try folder.write("file", "x")
+        let file = try directory.write("file", "x")
         for path in [open, file, file + "/below", ""] {
             let error = await #expect(throws: OutboxError.self) { try await Outbox(at: path) }
             #expect(error?.code == .directoryUnusable, "\(path)")
@@ -143,8 +143,8 @@ import Waybill
     }
 
     @Test func `long paths are supported`() async throws {
-        let folder = try TemporaryDirectory()
-        let path = folder.path([String](repeating: "a-long-name-of-a-folder", count: 8).joined(separator: "/"))
+        let directory = try TemporaryDirectory()
+        let path = directory.path([String](repeating: "a-long-name-of-a-folder", count: 8).joined(separator: "/"))
         let outbox = try await Outbox(at: path, configuration: OutboxWorld.quick)
         let client = try await Outbox(at: path, configuration: OutboxWorld.quick)
         #expect(try await client.tally().total == 0 && !client.isOwner)

@@ -11,24 +11,24 @@ import Waybill
     @Test(arguments: SpoolFileOperations.Step.allCases)
     func `a disk error while staging leaves neither a row nor a file`(step: SpoolFileOperations.Step) async throws {
         let world = try OutboxWorld()
-        let path = try world.folder.write("card", "content")
+        let path = try world.directory.write("card", "content")
         var configuration = OutboxWorld.quick
         // Cloning is unsupported here, so that a copy is read and written.
-        configuration.spoolDisk.fault = { asked in asked == .clone ? ENOTSUP : asked == step ? EIO : nil }
+        configuration.spoolOperations.fault = { $0 == .clone ? ENOTSUP : $0 == step ? EIO : nil }
         let outbox = try await world.open(configuration)
         var options = EnqueueOptions()
-        options.keeping = .snapshot
+        options.fileStorage = .snapshot
         let form: MultipartForm = [.data("D", Self.large), .file("F", path: path)]
         if step == .clone {
             try await outbox.enqueue(form, to: world.server.url("/u"), options: options)
-            #expect(Spool(folder: outbox.folder.spool).fileNames().count == 2)
+            #expect(Spool(directory: outbox.directory.spool).fileNames().count == 2)
         } else {
             let error = await #expect(throws: OutboxError.self) {
                 try await outbox.enqueue(form, to: world.server.url("/u"), options: options)
             }
             #expect([.storageFailed, .uploadRefused].contains(error?.code))
             #expect(try await outbox.tally().total == 0)
-            #expect(Spool(folder: outbox.folder.spool).fileNames().isEmpty)
+            #expect(Spool(directory: outbox.directory.spool).fileNames().isEmpty)
         }
         await outbox.close()
     }
@@ -37,10 +37,10 @@ import Waybill
         let world = try OutboxWorld()
         let outbox = try await world.open()
         try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
-        let spool = Spool(folder: outbox.folder.spool)
+        let spool = Spool(directory: outbox.directory.spool)
         let kept = spool.fileNames()
         await outbox.close()
-        try world.folder.write("outbox/spool/orphan", "left by a crash")
+        try world.directory.write("outbox/spool/orphan", "left by a crash")
         let again = try await world.open()
         #expect(spool.fileNames() == kept && kept.count == 1)
         try await world.deliver(again)
@@ -49,13 +49,13 @@ import Waybill
     }
 
     @Test func `nothing is removed while staging is in progress`() async throws {
-        let folder = try TemporaryDirectory()
-        let spool = Spool(folder: folder.path)
-        try folder.write("new", "its row is not committed yet")
-        let hold = try spool.hold()
+        let directory = try TemporaryDirectory()
+        let spool = Spool(directory: directory.path)
+        try directory.write("new", "its row is not committed yet")
+        let lock = try spool.lockAgainstSweep()
         #expect(try await spool.sweep { _ in [] } == nil)
         #expect(spool.fileNames() == ["new"])
-        _ = consume hold
+        _ = consume lock
         #expect(try await spool.sweep { _ in [] } == 1)
         #expect(spool.fileNames().isEmpty)
     }
@@ -64,9 +64,9 @@ import Waybill
         let world = try OutboxWorld()
         let outbox = try await world.open()
         try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
-        let spool = Spool(folder: outbox.folder.spool)
-        let queue = outbox.folder.queue
-        for path in [world.path, spool.folder, spool.path(spool.fileNames()[0]), queue, queue + "-wal"] {
+        let spool = Spool(directory: outbox.directory.spool)
+        let queue = outbox.directory.queue
+        for path in [world.path, spool.directory, spool.path(spool.fileNames()[0]), queue, queue + "-wal"] {
             var status = stat()
             #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o077 == 0, "\(path)")
         }

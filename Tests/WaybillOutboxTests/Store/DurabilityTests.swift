@@ -7,29 +7,29 @@ import WaybillCore
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct DurabilityTests {
     @Test func `SQLite syncs each commit, also after reopening`() async throws {
-        let folder = try TemporaryDirectory()
-        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStore(path: directory.path("queue.db"))
         let found = try await store.durability()
         #expect(found.synchronous == 2 && found.journal == "wal")
         await store.close()
         // At every start, not only at the first.
-        let again = try SQLiteStore(path: folder.path("queue.db"))
+        let again = try SQLiteStore(path: directory.path("queue.db"))
         #expect(try await again.durability().synchronous == 2)
     }
 
     @Test func `committed items exist after reopening the store`() async throws {
-        let folder = try TemporaryDirectory()
-        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStore(path: directory.path("queue.db"))
         _ = try await store.enqueue([StoreWorld.item("kept", staged: ["f"])], now: 3)
         await store.close()
-        let again = try SQLiteStore(path: folder.path("queue.db"))
+        let again = try SQLiteStore(path: directory.path("queue.db"))
         #expect(try await again.items(.all, after: 0, limit: 9).map(\.createdAt) == [3])
         #expect(try await again.stagedInUse(["f"]) == ["f"])
     }
 
     @Test func `purging old items shrinks the queue file`() async throws {
-        let folder = try TemporaryDirectory()
-        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStore(path: directory.path("queue.db"))
         let large = String(repeating: "x", count: 20_000)
         let items = (0..<1_000).map { StoreWorld.item("\($0)" + large) }
         let added = try await store.enqueue(items, now: 0)
@@ -39,14 +39,14 @@ import WaybillCore
         #expect(try await store.purge(endedBefore: 101) == 1_000)
         #expect(try await store.checkIntegrity() == "ok")
         await store.close()
-        #expect(try folder.size("queue.db") < 5 << 20)
-        let again = try SQLiteStore(path: folder.path("queue.db"))
+        #expect(try directory.size("queue.db") < 5 << 20)
+        let again = try SQLiteStore(path: directory.path("queue.db"))
         #expect(try await again.items(.all, after: 0, limit: 9).map(\.id.rawValue) == [kept])
     }
 
     @Test func `a hundred callers share commits, and a failing one does not affect the others`() async throws {
-        let folder = try TemporaryDirectory()
-        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStore(path: directory.path("queue.db"))
         let taken = StoreWorld.item("taken", staged: ["the same"])
         _ = try await store.enqueue([taken], now: 0)
         let failures = await withTaskGroup(of: Bool.self) { group in
@@ -62,8 +62,8 @@ import WaybillCore
     }
 
     @Test func `a full disk refuses new items, loses nothing, and recovers when there is space`() async throws {
-        let folder = try TemporaryDirectory()
-        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStore(path: directory.path("queue.db"))
         try await store.limit(pages: 60)
         var added = 0
         let large = String(repeating: "x", count: 8_000)
@@ -83,14 +83,14 @@ import WaybillCore
 
     @Test(arguments: [true, false])
     func `a rolled back change is not kept, alone or in a shared transaction`(_ isAlone: Bool) async throws {
-        let folder = try TemporaryDirectory()
-        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStore(path: directory.path("queue.db"))
         let id = try await store.enqueue([StoreWorld.item()], now: 0)[0].id
         @Sendable func failed() async -> OutboxError? {
             do throws(OutboxError) {
-                try await store.change { book in
-                    guard var row = try book.item(id) else { return }
-                    _ = try SQLiteStore.happen(.lease, to: &row, 0, &book, token: "t")
+                try await store.change { transaction in
+                    guard var row = try transaction.item(id) else { return }
+                    _ = try SQLiteStore.apply(.lease, to: &row, 0, &transaction, token: "t")
                     throw OutboxError(.storageFailed, "after the write")
                 }
                 return nil
@@ -124,16 +124,16 @@ import WaybillCore
     }
 
     @Test func `a file that is not a queue is refused and unchanged`() async throws {
-        let folder = try TemporaryDirectory()
-        let path = try folder.write("queue.db", String(repeating: "this is no database. ", count: 500))
+        let directory = try TemporaryDirectory()
+        let path = try directory.write("queue.db", String(repeating: "this is no database. ", count: 500))
         let error = #expect(throws: OutboxError.self) { _ = try SQLiteStore(path: path) }
         #expect(error?.code == .queueUnusable)
-        #expect(try folder.read("queue.db").count == 21 * 500)
+        #expect(try directory.read("queue.db").count == 21 * 500)
     }
 
     @Test func `a closed store fails as closed`() async throws {
-        let folder = try TemporaryDirectory()
-        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStore(path: directory.path("queue.db"))
         await store.close()
         await store.close()
         let error = await #expect(throws: OutboxError.self) { _ = try await store.enqueue([StoreWorld.item()], now: 0) }

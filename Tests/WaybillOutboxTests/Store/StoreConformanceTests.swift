@@ -26,16 +26,16 @@ import Waybill
         let leased = try #require(try await world.lease().first)
         #expect(leased.id == id && leased.spec == "spec" && leased.effect == .deliver(attempt: 1, lease: 1))
         #expect(try await world.lease().isEmpty)
-        var answer = StoredResponse()
-        answer.status = 201
-        answer.headers = [OutboxResult.Header(name: "ETag", value: "\"1\"")]
-        answer.body.append(contentsOf: [0, 255, 10])
-        answer.sourceChangedAfterwards = true
+        var response = StoredResponse()
+        response.status = 201
+        response.headers = [OutboxResult.Header(name: "ETag", value: "\"1\"")]
+        response.body.append(contentsOf: [0, 255, 10])
+        response.sourceChangedAfterwards = true
         let applied = try await world.store.apply(
-            [ItemChange(id, .ended(.delivered, lease: 1), answer: answer)], now: 5_000)
-        #expect(applied[0].isHeard && applied[0].effects == [.finished(.done)])
+            [ItemChange(id, .ended(.delivered, lease: 1), response: response)], now: 5_000)
+        #expect(applied[0].isAccepted && applied[0].effects == [.finished(.done)])
         let result = try #require(try await world.store.results(after: 0, limit: 10).first)
-        #expect(result.status == 201 && Array(result.body) == [0, 255, 10] && result.headers == answer.headers)
+        #expect(result.status == 201 && Array(result.body) == [0, 255, 10] && result.headers == response.headers)
         #expect(result.item.state == .done && result.item.endedAt == 5_000 && result.sourceChangedAfterwards)
     }
 
@@ -47,8 +47,8 @@ import Waybill
         #expect(try await world.store.recover(token: "the next run", now: 1_500) == 1)
         #expect(try await world.states() == [.verify])
         let late = try await world.store.apply(
-            [ItemChange(id, .ended(.delivered, lease: old.life.leaseNumber), answer: StoredResponse())], now: 2_000)
-        #expect(!late[0].isHeard && late[0].effects.isEmpty)
+            [ItemChange(id, .ended(.delivered, lease: old.life.leaseNumber), response: StoredResponse())], now: 2_000)
+        #expect(!late[0].isAccepted && late[0].effects.isEmpty)
         #expect(try await world.states() == [.verify])
         let asking = try await world.lease()[0]
         #expect(asking.effect == .verify(lease: 2))
@@ -58,7 +58,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `recovery keeps leases of this run and takes those of others`(kind: StoreKind) async throws {
+    func `recovery keeps leases of this run and ends those of others`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"))
         _ = try await world.lease(2)
@@ -97,13 +97,13 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `resting and blocked lanes lease nothing, and others do`(kind: StoreKind) async throws {
+    func `suspended and blocked lanes lease nothing, and others do`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", lane: "a:80"), StoreWorld.item("b", lane: "b:80"))
-        try await world.store.lane("a:80", .rest(60_000), now: 1_000)
-        let wish = LeaseRequest(token: "t", slots: 9, slotsPerLane: 9, now: 1_000)
-        let answer = try await world.store.lease(wish)
-        #expect(answer.items.map(\.spec) == ["b"] && answer.nextDue == 61_000)
+        try await world.store.lane("a:80", .suspend(60_000), now: 1_000)
+        let request = LeaseRequest(token: "t", slots: 9, slotsPerLane: 9, now: 1_000)
+        let result = try await world.store.lease(request)
+        #expect(result.items.map(\.spec) == ["b"] && result.nextDue == 61_000)
         try await world.store.lane("a:80", .block("status401", jitter: 1), now: 61_000)
         let blocked = try await world.store.lease(LeaseRequest(token: "t", slots: 9, slotsPerLane: 9, now: 70_000))
         #expect(blocked.items.isEmpty && blocked.nextDue == nil && blocked.nextProbe == 91_000)
@@ -134,7 +134,7 @@ import Waybill
         _ = try await world.add(StoreWorld.item("a"), now: 0)
         let day: Int64 = 86_400_000
         let leased = try await world.lease(now: 10 * day)[0]
-        try await world.end(leased, .passing("status503", delay: 5_000), now: 10 * day)
+        try await world.end(leased, .transient("status503", delay: 5_000), now: 10 * day)
         let early = try await world.store.lease(
             LeaseRequest(token: "t", slots: 1, slotsPerLane: 1, now: 10 * day + 4_999))
         #expect(early.items.isEmpty && early.nextDue == 10 * day + 5_000)
@@ -192,9 +192,9 @@ import Waybill
         let first = try await world.lease()
         #expect(first.map(\.id) == [ids[0]])
         let end = ItemChange(ids[0], .ended(.delivered, lease: first[0].life.leaseNumber))
-        let wish = LeaseRequest(token: StoreWorld.token, slots: 1, slotsPerLane: 1, now: 2_000)
-        let (applied, leased) = try await world.store.apply([end], thenLease: wish)
-        #expect(applied.map(\.isHeard) == [true] && leased.items.map(\.id) == [ids[1]])
+        let request = LeaseRequest(token: StoreWorld.token, slots: 1, slotsPerLane: 1, now: 2_000)
+        let (applied, leased) = try await world.store.apply([end], thenLease: request)
+        #expect(applied.map(\.isAccepted) == [true] && leased.items.map(\.id) == [ids[1]])
         #expect(try await world.states() == [.done, .leased])
     }
 

@@ -29,13 +29,13 @@ import Testing
                 let added = try await both(stores) { try await $0.enqueue([item], now: now) }
                 #expect(added[0] == added[1], "step \(step)")
             case 3..<6:
-                let wish = LeaseRequest(
+                let request = LeaseRequest(
                     token: "t", slots: Int.random(in: 1...4, using: &random), slotsPerLane: 2, now: now)
-                let answers = try await both(stores) { try await $0.lease(wish) }
+                let results = try await both(stores) { try await $0.lease(request) }
                 // Doubtful items of several lanes that are due at the same time have no defined order.
-                let items = answers.map { $0.items.sorted { $0.id < $1.id } }
+                let items = results.map { $0.items.sorted { $0.id < $1.id } }
                 try #require(items[0] == items[1], "step \(step)")
-                #expect(answers[0].nextDue == answers[1].nextDue, "step \(step)")
+                #expect(results[0].nextDue == results[1].nextDue, "step \(step)")
                 leases += items[0].map { ($0.id, $0.life.leaseNumber) }
             case 6 where Bool.random(using: &random):
                 let old = now - Int64.random(in: 300_000...3_000_000, using: &random)
@@ -46,25 +46,25 @@ import Testing
                 guard let lease = leases.randomElement(using: &random) else { continue }
                 let change = ItemChange(
                     lease.id, Self.report(lease.lease, using: &random),
-                    lane: Bool.random(using: &random) ? nil : .rest(Int64.random(in: 0..<60_000, using: &random)))
+                    lane: Bool.random(using: &random) ? nil : .suspend(Int64.random(in: 0..<60_000, using: &random)))
                 if Bool.random(using: &random) {
                     let applied = try await both(stores) { try await $0.apply([change], now: now) }
                     #expect(applied[0] == applied[1], "step \(step)")
                 } else {
-                    let wish = LeaseRequest(token: "t", slots: 2, slotsPerLane: 2, now: now)
-                    let answers = try await both(stores) { try await $0.apply([change], thenLease: wish) }
-                    #expect(answers[0].applied == answers[1].applied, "step \(step)")
-                    let items = answers.map { $0.leased.items.sorted { $0.id < $1.id } }
+                    let request = LeaseRequest(token: "t", slots: 2, slotsPerLane: 2, now: now)
+                    let results = try await both(stores) { try await $0.apply([change], thenLease: request) }
+                    #expect(results[0].applied == results[1].applied, "step \(step)")
+                    let items = results.map { $0.leased.items.sorted { $0.id < $1.id } }
                     try #require(items[0] == items[1], "step \(step)")
                     leases += items[0].map { ($0.id, $0.life.leaseNumber) }
                 }
             default:
                 let event: ItemLife.Event = [.pause, .resume, .cancel, .retry].randomElement(using: &random)!
                 let selection = ItemSelection(lane: "l\(Int.random(in: 0..<3, using: &random))")
-                let answers = try await both(stores) { try await $0.control(event, selection, now: now) }
-                #expect(answers[0] == answers[1], "step \(step)")
+                let results = try await both(stores) { try await $0.control(event, selection, now: now) }
+                #expect(results[0] == results[1], "step \(step)")
             }
-            let seen = try await both(stores) { try await $0.items(.all, after: 0, limit: 1_000).map(Shown.init) }
+            let seen = try await both(stores) { try await $0.items(.all, after: 0, limit: 1_000).map(ItemSummary.init) }
             try #require(seen[0] == seen[1], "step \(step)")
             for batch in [nil, "b"] {
                 let tallies = try await both(stores) { try await $0.tally(batch: batch) }
@@ -79,7 +79,7 @@ import Testing
         #expect(try await pair.disk.store.checkIntegrity() == "ok")
     }
 
-    private struct Shown: Equatable {
+    private struct ItemSummary: Equatable {
         let text: String
         init(_ item: OutboxItem) {
             text = """
@@ -99,7 +99,7 @@ import Testing
         let delay = Int64.random(in: 0...20_000, using: &random)
         let events: [ItemLife.Event] = [
             .ended(.delivered, lease: lease), .ended(.unknown("reset"), lease: lease), .ended(.aborted, lease: lease),
-            .ended(.passing("status503", delay: delay), lease: lease), .ended(.refused("status400"), lease: lease),
+            .ended(.transient("status503", delay: delay), lease: lease), .ended(.refused("status400"), lease: lease),
             .ended(.offline("cannotConnect"), lease: lease), .verdict(.absent, lease: lease),
             .verdict(.cannotTell("x"), lease: lease), .verdict(.delivered, lease: lease),
             .verdict(.later("x", delay: delay), lease: lease), .lost,

@@ -5,20 +5,16 @@ extension TemporaryDirectory {
     /// Replaces a file with a new one.
     func replace(_ name: String, with text: String) throws {
         let new = try write(name + ".new", text)
-        guard unsafe rename(new, path(name)) == 0 else { throw CannotRename(number: errno) }
+        guard unsafe rename(new, path(name)) == 0 else { throw FileOperationError(number: errno) }
     }
 
     func size(_ name: String) throws -> Int {
         var status = stat()
-        guard unsafe stat(path(name), &status) == 0 else { throw CannotLook(number: errno) }
+        guard unsafe stat(path(name), &status) == 0 else { throw FileOperationError(number: errno) }
         return Int(status.st_size)
     }
 
-    struct CannotLook: Error {
-        let number: Int32
-    }
-
-    struct CannotRename: Error {
+    struct FileOperationError: Error {
         let number: Int32
     }
 

@@ -16,7 +16,7 @@ final class MemoryStore: OutboxStore {
         var createdAt: Int64
         var endedAt: Int64?
         var sequence: Int64?
-        var answer = StoredResponse()
+        var response = StoredResponse()
 
         func item(_ id: Int64) -> OutboxItem {
             OutboxItem(
@@ -56,8 +56,8 @@ final class MemoryStore: OutboxStore {
         state.withLock { state in items.map { state.insert($0, now) } }
     }
 
-    func lease(_ wish: LeaseRequest) async throws(OutboxError) -> LeaseResult {
-        state.withLock { $0.lease(wish) }
+    func lease(_ request: LeaseRequest) async throws(OutboxError) -> LeaseResult {
+        state.withLock { $0.lease(request) }
     }
 
     func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
@@ -65,24 +65,24 @@ final class MemoryStore: OutboxStore {
     }
 
     func apply(
-        _ changes: [ItemChange], thenLease wish: LeaseRequest
+        _ changes: [ItemChange], thenLease request: LeaseRequest
     ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult) {
-        state.withLock { state in (changes.map { state.apply($0, wish.now) }, state.lease(wish)) }
+        state.withLock { state in (changes.map { state.apply($0, request.now) }, state.lease(request)) }
     }
 
     func control(
         _ event: ItemLife.Event, _ selection: ItemSelection, now: Int64
     ) async throws(OutboxError) -> ControlResult {
         state.withLock { state in
-            var answer = ControlResult()
+            var result = ControlResult()
             for id in state.order where state.entries[id].map({ selection.includes($0.item(id)) }) == true {
                 let before = state.entries[id]?.life
-                let (effects, freed) = state.happen(event, id, now)
-                if state.entries[id]?.life != before { answer.changed += 1 }
-                if effects.contains(.abort) { answer.aborts.append(id) }
-                answer.freed += freed
+                let (effects, freed) = state.handle(event, id, now)
+                if state.entries[id]?.life != before { result.changed += 1 }
+                if effects.contains(.abort) { result.aborts.append(id) }
+                result.freed += freed
             }
-            return answer
+            return result
         }
     }
 
@@ -93,7 +93,7 @@ final class MemoryStore: OutboxStore {
                 guard let entry = state.entries[id], entry.token != token else { continue }
                 guard entry.life.state == .leased || entry.life.isVerifying else { continue }
                 if entry.life.state == .leased { count += 1 }
-                _ = state.happen(.lost, id, now)
+                _ = state.handle(.lost, id, now)
             }
             return count
         }
@@ -113,7 +113,7 @@ final class MemoryStore: OutboxStore {
         state.withLock { state in
             guard let entry = state.entries[id] else { return nil }
             return StoredDetail(
-                item: entry.item(id), spec: entry.spec, sequence: entry.sequence, answer: entry.answer,
+                item: entry.item(id), spec: entry.spec, sequence: entry.sequence, response: entry.response,
                 deadline: entry.life.deadline, maxAttempts: entry.life.maxAttempts, onUnknown: entry.life.onUnknown,
                 onChange: entry.life.onChange)
         }
@@ -136,9 +136,9 @@ final class MemoryStore: OutboxStore {
             return ends.filter { $0.0 > sequence }.sorted { $0 < $1 }.prefix(limit).compactMap { number, id in
                 guard let entry = state.entries[id] else { return nil }
                 return OutboxResult(
-                    sequence: number, item: entry.item(id), status: entry.answer.status, headers: entry.answer.headers,
-                    body: entry.answer.body, message: entry.answer.message,
-                    sourceChangedAfterwards: entry.answer.sourceChangedAfterwards)
+                    sequence: number, item: entry.item(id), status: entry.response.status,
+                    headers: entry.response.headers, body: entry.response.body, message: entry.response.message,
+                    sourceChangedAfterwards: entry.response.sourceChangedAfterwards)
             }
         }
     }
@@ -187,7 +187,7 @@ extension MemoryStore.State {
             case .append: after = there
             case .replace:
                 for id in unfinished(item.deduplicationKey) {
-                    let (effects, freed) = happen(.cancel, id, now)
+                    let (effects, freed) = handle(.cancel, id, now)
                     if effects.contains(.abort) { added.aborts.append(id) }
                     added.freed += freed
                 }
@@ -195,14 +195,14 @@ extension MemoryStore.State {
             }
         }
         lastID += 1
-        // A resting lane keeps resting.
+        // A suspended lane remains suspended.
         if lanes[item.lane] == nil { lanes[item.lane] = LaneLife() }
         entries[lastID] = MemoryStore.Entry(
             new: item, life: item.life, after: after, spec: item.spec, staged: item.staged, createdAt: now)
         return added
     }
 
-    fileprivate mutating func happen(
+    fileprivate mutating func handle(
         _ event: ItemLife.Event, _ id: Int64, _ now: Int64
     ) -> (effects: [ItemLife.Effect], freed: [String]) {
         guard var entry = entries[id] else { return ([], []) }
@@ -230,30 +230,30 @@ extension MemoryStore.State {
     }
 
     fileprivate mutating func apply(_ change: ItemChange, _ now: Int64) -> AppliedChange {
-        guard let entry = entries[change.id] else { return AppliedChange(life: nil, effects: [], isHeard: false) }
+        guard let entry = entries[change.id] else { return AppliedChange(life: nil, effects: [], isAccepted: false) }
         if let event = change.lane { lanes[entry.new.lane, default: LaneLife()].handle(event, at: now) }
-        let (effects, freed) = happen(change.event, change.id, now)
-        let isHeard = entry.life.hears(change.event)
-        if isHeard {
-            if let answer = change.answer { entries[change.id]?.answer = answer }
+        let (effects, freed) = handle(change.event, change.id, now)
+        let isAccepted = entry.life.accepts(change.event)
+        if isAccepted {
+            if let response = change.response { entries[change.id]?.response = response }
             if let resume = change.resume { entries[change.id]?.resume = resume }
             if let spec = change.spec { entries[change.id]?.spec = spec }
         }
-        return AppliedChange(life: entries[change.id]?.life, effects: effects, isHeard: isHeard, freed: freed)
+        return AppliedChange(life: entries[change.id]?.life, effects: effects, isAccepted: isAccepted, freed: freed)
     }
 
-    fileprivate mutating func lease(_ wish: LeaseRequest) -> LeaseResult {
-        for id in order where entries[id]?.life.state == .waiting { _ = happen(.due, id, wish.now) }
-        var answer = LeaseResult()
-        for id in candidates(wish) {
-            let (effects, _) = happen(.lease, id, wish.now)
+    fileprivate mutating func lease(_ request: LeaseRequest) -> LeaseResult {
+        for id in order where entries[id]?.life.state == .waiting { _ = handle(.due, id, request.now) }
+        var result = LeaseResult()
+        for id in candidates(request) {
+            let (effects, _) = handle(.lease, id, request.now)
             guard let effect = effects.first, let entry = entries[id] else { continue }
             if case .finished = effect {
-                answer.ended += 1
+                result.ended += 1
                 continue
             }
-            entries[id]?.token = wish.token
-            answer.items.append(
+            entries[id]?.token = request.token
+            result.items.append(
                 LeasedItem(
                     id: id, kind: entry.new.kind, lane: entry.new.lane, spec: entry.spec, life: entry.life,
                     effect: effect, idempotencyKey: entry.new.idempotencyKey, resume: entry.resume,
@@ -262,7 +262,7 @@ extension MemoryStore.State {
         let waits = entries.values.compactMap { entry -> Int64? in
             switch entry.life.state {
             case .waiting: entry.life.runAt
-            case .verify where !entry.life.isVerifying && entry.life.runAt > wish.now: entry.life.runAt
+            case .verify where !entry.life.isVerifying && entry.life.runAt > request.now: entry.life.runAt
             default: nil
             }
         }
@@ -270,37 +270,37 @@ extension MemoryStore.State {
             entries.values.filter {
                 $0.life.state == .ready && $0.after == nil || $0.life.state == .verify && !$0.life.isVerifying
             }.map(\.new.lane))
-        let resting = lanes.filter { $0.value.restsUntil > wish.now && busy.contains($0.key) }.values
-        answer.nextDue = (waits + resting.filter { $0.blocked == nil }.map(\.restsUntil)).min()
-        answer.nextProbe = resting.filter { $0.blocked != nil }.map(\.restsUntil).min()
-        return answer
+        let suspended = lanes.filter { $0.value.suspendedUntil > request.now && busy.contains($0.key) }.values
+        result.nextDue = (waits + suspended.filter { $0.blocked == nil }.map(\.suspendedUntil)).min()
+        result.nextProbe = suspended.filter { $0.blocked != nil }.map(\.suspendedUntil).min()
+        return result
     }
 
-    private func candidates(_ wish: LeaseRequest) -> [Int64] {
+    private func candidates(_ request: LeaseRequest) -> [Int64] {
         var found: [Candidate] = []
         for (name, lane) in lanes {
-            let room = lane.room(wish.now, slots: wish.slotsPerLane) - (wish.running[name] ?? 0)
+            let available = lane.availableSlots(request.now, of: request.slotsPerLane) - (request.running[name] ?? 0)
             let all = entries.filter { $0.value.new.lane == name }.compactMap {
-                Candidate($0.key, $0.value, lane, wish.now)
+                Candidate($0.key, $0.value, lane, request.now)
             }
-            found += all.sorted { $0.hasFailed == $1.hasFailed ? $0.place < $1.place : $1.hasFailed }.prefix(
-                max(0, room))
+            found += all.sorted { $0.hasFailed == $1.hasFailed ? $0.order < $1.order : $1.hasFailed }.prefix(
+                max(0, available))
         }
-        return found.sorted { $0.place < $1.place }.prefix(max(0, wish.slots)).map(\.place.id)
+        return found.sorted { $0.order < $1.order }.prefix(max(0, request.slots)).map(\.order.id)
     }
 
     /// An item that may be leased.
     private struct Candidate {
-        let place: (rank: Int64, runAt: Int64, id: Int64)
+        let order: (rank: Int64, runAt: Int64, id: Int64)
         /// Whether other items of a blocked lane are tried first.
         let hasFailed: Bool
 
         init?(_ id: Int64, _ entry: MemoryStore.Entry, _ lane: LaneLife, _ now: Int64) {
             switch entry.life.state {
             case .verify where !entry.life.isVerifying && ItemLife.isDue(entry.life.runAt, now):
-                (place, hasFailed) = ((.min, entry.life.runAt, id), false)
+                (order, hasFailed) = ((.min, entry.life.runAt, id), false)
             case .ready where entry.after == nil:
-                place = (entry.new.rank(entry.createdAt), 0, id)
+                order = (entry.new.rank(entry.createdAt), 0, id)
                 hasFailed = lane.blocked != nil && entry.life.reason != nil
             default: return nil
             }

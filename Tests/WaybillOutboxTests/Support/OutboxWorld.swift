@@ -6,12 +6,12 @@ import WaybillCore
 
 /// An outbox in its own directory, with a local server.
 final class OutboxWorld: Sendable {
-    let folder: TemporaryDirectory
+    let directory: TemporaryDirectory
     let server: LoopbackServer
     let session: UploadSession
 
     init(_ script: Behaviour..., otherwise: Behaviour = .respond(200, body: "ok")) throws {
-        folder = try TemporaryDirectory()
+        directory = try TemporaryDirectory()
         server = try LoopbackServer(otherwise: otherwise)
         for behaviour in script { server.script(behaviour) }
         var configuration = UploadSession.Configuration()
@@ -19,7 +19,7 @@ final class OutboxWorld: Sendable {
         session = UploadSession(configuration: configuration)
     }
 
-    var path: String { folder.path("outbox") }
+    var path: String { directory.path("outbox") }
 
     /// Short delays, for fast tests.
     static var quick: Outbox.Configuration {

@@ -1,5 +1,7 @@
+import GRDB
 import TestSupport
 import Waybill
+import WaybillCore
 
 @testable import WaybillOutbox
 
@@ -11,9 +13,9 @@ enum StoreKind: CaseIterable, Sendable {
 /// The calls of a store, so that one suite tests the store on disk and its model by the same rules.
 protocol OutboxStore: Sendable {
     func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem]
-    func lease(_ wish: LeaseRequest) async throws(OutboxError) -> LeaseResult
+    func lease(_ request: LeaseRequest) async throws(OutboxError) -> LeaseResult
     func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange]
-    func apply(_ changes: [ItemChange], thenLease wish: LeaseRequest) async throws(OutboxError)
+    func apply(_ changes: [ItemChange], thenLease request: LeaseRequest) async throws(OutboxError)
         -> (applied: [AppliedChange], leased: LeaseResult)
     func control(_ event: ItemLife.Event, _ selection: ItemSelection, now: Int64) async throws(OutboxError)
         -> ControlResult
@@ -37,18 +39,18 @@ extension SQLiteStore: OutboxStore {}
 /// A store of either kind, with helpers for tests.
 final class StoreWorld: Sendable {
     let store: any OutboxStore
-    private let folder: TemporaryDirectory?
+    private let directory: TemporaryDirectory?
     static let token = "this run"
 
     init(_ kind: StoreKind) throws {
         switch kind {
         case .memory:
             store = MemoryStore()
-            folder = nil
+            directory = nil
         case .disk:
-            let folder = try TemporaryDirectory()
-            store = try SQLiteStore(path: folder.path("queue.db"))
-            self.folder = folder
+            let directory = try TemporaryDirectory()
+            store = try SQLiteStore(path: directory.path("queue.db"))
+            self.directory = directory
         }
     }
 
@@ -87,5 +89,25 @@ final class StoreWorld: Sendable {
 
     func states() async throws -> [OutboxState] {
         try await store.items(.all, after: 0, limit: 1_000).map(\.state)
+    }
+}
+
+extension SQLiteStore {
+    /// Changes the limit on the file's size, for tests of full disks.
+    func limit(pages: Int) async throws(OutboxError) {
+        try await group.perform { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+    }
+
+    /// Writes the log into the file and releases all pages in memory, for tests of damaged files.
+    func releasePages() async throws(OutboxError) {
+        let queue = group.queue
+        try await BlockingThread.run { () throws(OutboxError) in
+            do {
+                try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+                queue.releaseMemory()
+            } catch {
+                throw OutboxError(storage: error)
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillOutbox
 
-/// Moves the wall clock forward and back by days while items wait, are delivered, or their lane rests.
+/// Moves the wall clock forward and back by days while items wait, are delivered, or their lane is suspended.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ClockTests {
     private static let day: Int64 = 86_400_000
     private static let jumps = [2 * day, -2 * day]
@@ -37,11 +37,11 @@ import WaybillCore
         let due = try #require(try await outbox.item(id)?.dueAt)
         #expect(due - clock.now() > 200_000 && due - clock.now() <= 300_000)
         // Checks the queue without changing anything.
-        core.ring()
+        core.signalChange()
         _ = try await outbox.tally()
         #expect(world.server.requests.count == 1)
         clock.jump(jump)
-        core.ring()
+        core.signalChange()
         try await run.value
         #expect(try await outbox.states() == [.done])
         #expect(world.server.requests.count == 2)
@@ -59,7 +59,7 @@ import WaybillCore
         _ = try await world.server.request(0)
         clock.jump(jump)
         let core = try #require(outbox.owner)
-        core.ring()
+        core.signalChange()
         // Another item is leased and ends meanwhile, so the queue was checked after the jump.
         let other = try await outbox.enqueue(try await world.form("other")).id
         try await until(core) { try await outbox.item(other)?.state == .done }
@@ -72,7 +72,7 @@ import WaybillCore
     }
 
     @Test(arguments: jumps)
-    func `a resting lane opens after a clock jump, and not before`(jump: Int64) async throws {
+    func `a suspended lane opens after a clock jump, and not before`(jump: Int64) async throws {
         let world = try OutboxWorld(.respond(429, headers: [("Retry-After", "3000")]))
         let clock = AdjustableClock()
         let outbox = try await open(world, clock)
@@ -83,7 +83,7 @@ import WaybillCore
         let second = try await outbox.enqueue(try await world.form("second")).id
         #expect(try await outbox.item(second)?.state == .ready && world.server.requests.count == 1)
         clock.jump(jump)
-        core.ring()
+        core.signalChange()
         try await run.value
         #expect(try await outbox.states() == [.done, .done])
         await outbox.close()
@@ -144,16 +144,16 @@ import WaybillCore
         var due: [Int64: Int64] = [:]
         for item in items {
             let delay = Int64.random(in: 0...900_000, using: &random)
-            try await world.end(item, .passing("status503", delay: delay), now: real + offset)
+            try await world.end(item, .transient("status503", delay: delay), now: real + offset)
             due[item.id] = real + delay
         }
         return due
     }
 
-    private func until(_ core: OutboxCore, _ isSo: () async throws -> Bool) async throws {
+    private func until(_ core: OutboxCore, _ condition: () async throws -> Bool) async throws {
         while true {
             let seen = core.signal.value
-            if try await isSo() { return }
+            if try await condition() { return }
             await core.signal.wait { $0 != seen }
             try Task.checkCancellation()
         }

@@ -34,7 +34,7 @@ import WaybillCore
         #expect(Set(requests.compactMap { $0.value(of: "Idempotency-Key") }).count == 1)
         #expect(Set(requests.compactMap { $0.value(of: "Content-Type") }).count == 1)
         // The staged data is removed with its item.
-        #expect(Spool(folder: outbox.folder.spool).fileNames().isEmpty)
+        #expect(Spool(directory: outbox.directory.spool).fileNames().isEmpty)
         await outbox.close()
     }
 
@@ -148,7 +148,7 @@ import WaybillCore
         let world = try OutboxWorld(.respond(401))
         var configuration = OutboxWorld.quick
         configuration.slotsPerLane = 1
-        // The shortest rest of a blocked lane: 7.5 seconds.
+        // The shortest suspension of a blocked lane: 7.5 seconds.
         configuration.jitter = { 0 }
         let outbox = try await world.open(configuration)
         for _ in 0..<3 { try await outbox.enqueue(try await world.form()) }
@@ -225,22 +225,22 @@ import WaybillCore
 
     @Test func `results are reported after they are stored, in order, until acknowledged`() async throws {
         let world = try OutboxWorld()
-        let told = Watched<[Int64]>([])
-        let refusals = Watched(0)
+        let reported = Watched<[Int64]>([])
+        let calls = Watched(0)
         var configuration = OutboxWorld.quick
         configuration.onResult = { result in
             // An error of the callback: the result is reported again, and nothing is sent again.
-            if refusals.update({
+            if calls.update({
                 $0 += 1; return $0
             }) == 2 {
                 throw CancellationError()
             }
-            told.update { $0.append(result.sequence) }
+            reported.update { $0.append(result.sequence) }
         }
         let outbox = try await world.open(configuration)
         for number in 0..<4 { try await outbox.enqueue(try await world.form("\(number)")) }
         try await world.deliver(outbox)
-        #expect(told.value == [1, 2, 3, 4] && refusals.value == 5)
+        #expect(reported.value == [1, 2, 3, 4] && calls.value == 5)
         #expect(world.server.requests.count == 4)
         #expect(try await outbox.results().map(\.sequence) == [1, 2, 3, 4])
         try await outbox.acknowledge(through: 3)

@@ -23,9 +23,9 @@ import WaybillCore
 
     @Test func `a drain awaits the response of a running delivery and starts no new one`() async throws {
         let gate = Gate()
-        let told = Locked<[OutboxState]>([])
+        let reported = Locked<[OutboxState]>([])
         let (world, outbox, run) = try await Self.world(Behaviour([.read(), .wait(gate), .send(Answer(200))])) {
-            $0.onResult = { result in told.withLock { $0.append(result.item.state) } }
+            $0.onResult = { result in reported.withLock { $0.append(result.item.state) } }
         }
         outbox.drain()
         gate.open()
@@ -33,7 +33,7 @@ import WaybillCore
         #expect(try await outbox.states() == [.done, .ready])
         #expect(world.server.requests.count == 1)
         // Before `run` returns: there may be no later opportunity.
-        #expect(told.withLock { $0 } == [.done])
+        #expect(reported.withLock { $0 } == [.done])
         await outbox.close()
     }
 

@@ -29,11 +29,11 @@ import WaybillCore
 
     @Test(arguments: [true, false])
     func `a damaged queue ends the run, with and without onResult`(
-        _ isHooked: Bool
+        _ hasHandler: Bool
     ) async throws {
         let world = try OutboxWorld(.neverRespond)
         var configuration = OutboxWorld.quick
-        if isHooked { configuration.onResult = { _ in } }
+        if hasHandler { configuration.onResult = { _ in } }
         let outbox = try await world.open(configuration)
         try await outbox.enqueue(try await world.form())
         let run = Task { try await outbox.run(session: world.session) }
@@ -41,9 +41,9 @@ import WaybillCore
         let store = try #require(outbox.owner?.store)
         // Bypasses the connection, which has no page of the file in memory.
         try await store.releasePages()
-        let size = try world.folder.size("outbox/queue.db")
-        try world.folder.overwrite("outbox/queue.db", at: 0, [UInt8](repeating: 0xA5, count: size))
-        outbox.owner?.ring()
+        let size = try world.directory.size("outbox/queue.db")
+        try world.directory.overwrite("outbox/queue.db", at: 0, [UInt8](repeating: 0xA5, count: size))
+        outbox.owner?.signalChange()
         let error = await #expect(throws: OutboxError.self) { try await run.value }
         #expect(error?.code == .queueUnusable)
         #expect(outbox.owner?.running.withLock { $0.isEmpty } == true)
@@ -55,8 +55,8 @@ import WaybillCore
         let outbox = try await world.open()
         let core = try #require(outbox.owner)
         let ids = try await outbox.enqueue(try await world.form())
-        let wish = LeaseRequest(token: core.token, slots: 1, slotsPerLane: 1, now: core.now())
-        let leased = try await core.store.lease(wish).items[0]
+        let request = LeaseRequest(token: core.token, slots: 1, slotsPerLane: 1, now: core.now())
+        let leased = try await core.store.lease(request).items[0]
         // Between the lease and the start.
         try await outbox.cancel(.item(ids.id))
         let isCancelled = Watched<Bool?>(nil)

@@ -10,12 +10,12 @@ import Waybill
     func `the change policy decides about a file changed before delivery`(policy: SourceChangePolicy) async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()
-        let path = try world.folder.write("card", "what was meant")
+        let path = try world.directory.write("card", "what was meant")
         var options = EnqueueOptions()
         options.onChange = policy
         let upload = try await DurableFileUpload(path: path, to: world.server.url("/c"))
         try await outbox.enqueue(upload, options: options)
-        try world.folder.replace("card", with: "something else")
+        try world.directory.replace("card", with: "something else")
         try await world.deliver(outbox)
         switch policy {
         case .fail: #expect(try await outbox.states() == [.failed])
@@ -34,29 +34,29 @@ import Waybill
     @Test func `a snapshot is sent even if its file is removed`() async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()
-        let path = try world.folder.write("card", "what was meant")
+        let path = try world.directory.write("card", "what was meant")
         var options = EnqueueOptions()
-        options.keeping = .snapshot
+        options.fileStorage = .snapshot
         try await outbox.enqueue([.file("F", path: path)], to: world.server.url("/c"), options: options)
-        world.folder.remove("card")
+        world.directory.remove("card")
         try await world.deliver(outbox)
         #expect(try await outbox.states() == [.done])
         #expect(String(decoding: world.server.requests[0].body, as: UTF8.self).contains("what was meant"))
         #expect(String(decoding: world.server.requests[0].body, as: UTF8.self).contains("filename=\"card\""))
-        #expect(Spool(folder: outbox.folder.spool).fileNames().isEmpty)
+        #expect(Spool(directory: outbox.directory.spool).fileNames().isEmpty)
         await outbox.close()
     }
 
     enum Change: CaseIterable, Sendable {
         case modified, shortened, grown, replaced, removed
 
-        func happen(to name: String, _ folder: TemporaryDirectory) throws {
+        func apply(to name: String, _ directory: TemporaryDirectory) throws {
             switch self {
-            case .modified: try folder.overwrite(name, at: SourceTests.size - 1, [2])
-            case .shortened: unsafe truncate(folder.path(name), SourceTests.size / 2)
-            case .grown: try folder.overwrite(name, at: SourceTests.size, [2])
-            case .replaced: try folder.replace(name, with: String(repeating: "r", count: 1_000))
-            case .removed: folder.remove(name)
+            case .modified: try directory.overwrite(name, at: SourceTests.size - 1, [2])
+            case .shortened: unsafe truncate(directory.path(name), SourceTests.size / 2)
+            case .grown: try directory.overwrite(name, at: SourceTests.size, [2])
+            case .replaced: try directory.replace(name, with: String(repeating: "r", count: 1_000))
+            case .removed: directory.remove(name)
             }
         }
     }
@@ -66,7 +66,7 @@ import Waybill
     @Test(arguments: Change.allCases, [true, false])
     func `a file that changes while it is sent never arrives completely`(change: Change, isForm: Bool) async throws {
         let (world, outbox, run, gate) = try await sendingLarge(.fail, isForm: isForm)
-        try change.happen(to: "large", world.folder)
+        try change.apply(to: "large", world.directory)
         gate.open()
         try await run.value
         let result = try #require(try await outbox.results().first)
@@ -78,7 +78,7 @@ import Waybill
     @Test(arguments: Change.allCases)
     func `with restart a changed file is sent again completely`(change: Change) async throws {
         let (world, outbox, run, gate) = try await sendingLarge(.restart, isForm: false)
-        try change.happen(to: "large", world.folder)
+        try change.apply(to: "large", world.directory)
         gate.open()
         try await run.value
         let complete = world.server.requests.filter(\.isComplete)
@@ -86,7 +86,7 @@ import Waybill
             #expect(try await outbox.states() == [.failed] && complete.isEmpty)
         } else {
             #expect(try await outbox.states() == [.done])
-            #expect(complete.map(\.digest) == [BodyDigest(of: try world.folder.read("large"))])
+            #expect(complete.map(\.digest) == [BodyDigest(of: try world.directory.read("large"))])
         }
         await outbox.close()
     }
@@ -99,7 +99,7 @@ import Waybill
         let world = try OutboxWorld()
         world.server.script(.respond(200).paused(afterBodyBytes: 100_000, until: gate))
         let outbox = try await world.open()
-        let path = try world.folder.write("large", [UInt8](repeating: 1, count: Self.size))
+        let path = try world.directory.write("large", [UInt8](repeating: 1, count: Self.size))
         var options = EnqueueOptions()
         options.onChange = policy
         if isForm {
@@ -117,11 +117,11 @@ import Waybill
         let gate = Gate()
         let world = try OutboxWorld(.respond(200).held(at: gate))
         let outbox = try await world.open()
-        let path = try world.folder.write("card", "content")
+        let path = try world.directory.write("card", "content")
         try await outbox.enqueue(try await DurableFileUpload(path: path, to: world.server.url("/c")))
         let run = Task { try await outbox.runUntilIdle(session: world.session) }
         _ = try await world.server.request(0)
-        try world.folder.replace("card", with: "later")
+        try world.directory.replace("card", with: "later")
         gate.open()
         try await run.value
         let result = try #require(try await outbox.results().first)

@@ -56,16 +56,16 @@ import WaybillCore
                 configuration: world.qiniuConfiguration))
         let file = try world.file(200_000)
         var options = EnqueueOptions()
-        options.keeping = .snapshot
+        options.fileStorage = .snapshot
         try await outbox.enqueue(try await world.toOSS(file.path, "copy"), options: options)
         try world.folder.overwrite("film.mov", at: 0, [9, 9, 9])
-        #expect(Spool(folder: outbox.folder.spool).fileNames().count == 3)
+        #expect(Spool(directory: outbox.directory.spool).fileNames().count == 3)
         try await world.deliver(outbox)
         #expect(try await outbox.tally()[.done] == 3)
         #expect(world.oss.object("of-bytes")?.content.crc64 == CRC64(of: bytes).value)
         #expect(world.oss.object("copy")?.content.crc64 == CRC64(of: file.bytes).value)
         #expect(world.qiniu.object("of-bytes")?.fileName == "a.bin")
-        #expect(Spool(folder: outbox.folder.spool).fileNames().isEmpty)
+        #expect(Spool(directory: outbox.directory.spool).fileNames().isEmpty)
         await outbox.close()
     }
 

@@ -15,7 +15,7 @@ import WaybillCore
         switch failure.ending {
         case .delivered: return "delivered"
         case .refused: return "refused"
-        case .passing: return "passing"
+        case .transient: return "transient"
         case .lane: return "lane"
         case .offline: return "offline"
         case .unknown: return "unknown"
@@ -33,7 +33,7 @@ import WaybillCore
     }
 
     static let ossRows = [
-        OSSRow(testDescription: "busy", ending: "passing", fail: { $0.fail(.busy(retryAfter: 7), on: .putObject) }),
+        OSSRow(testDescription: "busy", ending: "transient", fail: { $0.fail(.busy(retryAfter: 7), on: .putObject) }),
         OSSRow(testDescription: "a gateway's page", ending: "unknown", fail: { $0.fail(.html(status: 502)) }),
         OSSRow(
             testDescription: "a portal's page", ending: "unknown", fail: { $0.fail(.html(status: 200), times: nil) }),
@@ -48,7 +48,7 @@ import WaybillCore
                 $0.fail(.storeThenDrop, on: .putObject)
                 $0.fail(.drop(afterBodyBytes: 0), on: .headObject, times: nil)
             }),
-        OSSRow(testDescription: "other bytes", ending: "passing", fail: { $0.fail(.wrongChecksum, times: nil) }),
+        OSSRow(testDescription: "other bytes", ending: "transient", fail: { $0.fail(.wrongChecksum, times: nil) }),
         OSSRow(
             testDescription: "a clock that can't be put right", ending: "lane",
             fail: { $0.skew(OSSSkew(seconds: 7_200, telling: .dateOf1970)) }),
@@ -82,9 +82,9 @@ import WaybillCore
     }
 
     static let qiniuRows = [
-        QiniuRow(testDescription: "too fast", ending: "passing", fault: .refuse(573, "slow down")),
+        QiniuRow(testDescription: "too fast", ending: "transient", fault: .refuse(573, "slow down")),
         QiniuRow(testDescription: "599", ending: "unknown", fault: .refuse(599, "server error")),
-        QiniuRow(testDescription: "503", ending: "passing", fault: .refuse(503, "")),
+        QiniuRow(testDescription: "503", ending: "transient", fault: .refuse(503, "")),
         QiniuRow(testDescription: "something else is there", ending: "refused", fault: .refuse(614, "file exists")),
         QiniuRow(testDescription: "no such bucket", ending: "refused", fault: .refuse(631, "no such bucket")),
         QiniuRow(testDescription: "too large", ending: "refused", fault: .refuse(413, "fsizeLimit")),
@@ -93,8 +93,8 @@ import WaybillCore
         QiniuRow(testDescription: "bad token", ending: "lane", fault: .refuse(401, "bad token")),
         QiniuRow(testDescription: "frozen", ending: "lane", fault: .refuse(419, "account frozen")),
         QiniuRow(testDescription: "a portal", ending: "unknown", fault: .captivePortal),
-        QiniuRow(testDescription: "other bytes", ending: "passing", fault: .wrongHash),
-        QiniuRow(testDescription: "checksum", ending: "passing", fault: .refuse(406, "crc32 does not match")),
+        QiniuRow(testDescription: "other bytes", ending: "transient", fault: .wrongHash),
+        QiniuRow(testDescription: "checksum", ending: "transient", fault: .refuse(406, "crc32 does not match")),
         QiniuRow(testDescription: "cut off", ending: "unknown", fault: .drop(afterBodyBytes: 10_000)),
         QiniuRow(testDescription: "an unknown account", ending: "lane", accounts: { CredentialTable { _ in nil } }),
         QiniuRow(
@@ -150,7 +150,7 @@ import WaybillCore
         var part = StoreError(UploadError(Self.lost, "lost", phase: .failed, outcome: .unknown))
         #expect(Self.kind(UploadError(part, attempt: 1)) == "unknown")
         part.part = 3
-        #expect(Self.kind(UploadError(part, attempt: 1)) == "passing")
+        #expect(Self.kind(UploadError(part, attempt: 1)) == "transient")
     }
 
     private static let lost = UploadError.Code("connectionLost")

@@ -119,8 +119,8 @@ import Waybill
     @Test func `a code that is not a plain word is reported as other`() {
         #expect(Dimension.code(nil) == "none")
         #expect(Dimension.code(.cannotConnect) == "cannotConnect")
-        #expect(Dimension.word("no way to https://u:p@host/") == "other")
-        #expect(Dimension.word("") == "other")
+        #expect(Dimension.label("no way to https://u:p@host/") == "other")
+        #expect(Dimension.label("") == "other")
         #expect([nil, .cancelled, .stalled].map(Dimension.result) == ["success", "cancelled", "failure"])
     }
 

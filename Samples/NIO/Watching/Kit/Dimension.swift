@@ -14,10 +14,10 @@ enum Dimension {
 
     /// Returns the name of a code; `other` if it is not a single ASCII word, which interceptors can choose.
     static func code(_ code: UploadError.Code?) -> String {
-        code.map { word($0.description) } ?? none
+        code.map { label($0.description) } ?? none
     }
 
-    static func word(_ word: String) -> String {
+    static func label(_ word: String) -> String {
         let isWord = !word.isEmpty && word.utf8.count <= 40 && word.allSatisfy { $0.isASCII && $0.isLetter }
         return isWord ? word : "other"
     }

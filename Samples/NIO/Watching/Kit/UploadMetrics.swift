@@ -110,3 +110,46 @@ public struct UploadMetrics: Sendable {
         received.record(end.metrics.responseBytes)
     }
 }
+
+/// A phase of an attempt. The raw value is the last component of the label of its timer.
+enum AttemptPhase: String, CaseIterable {
+    case dns
+    case connect
+    case tls
+    case total
+}
+
+extension TransferMetrics {
+    /// The phases that took place, with their durations. `TransferMetrics` counts from the start of the attempt; name
+    /// resolution, TCP and TLS are consecutive, so each duration is a difference.
+    var phases: [(phase: AttemptPhase, time: Duration)] {
+        var phases: [(AttemptPhase, Duration)] = []
+        if connection?.isReused != true {
+            phases.append((.dns, nameLookup))
+            phases.append((.connect, connect - nameLookup))
+            phases.append((.tls, tls - connect))
+        }
+        phases.append((.total, total))
+        // A phase that was not reached is zero, and its difference zero or negative.
+        return phases.filter { $0.1 > .zero }
+    }
+}
+
+/// Measures the time to the first byte of responses with the times of events.
+///
+/// `TransferMetrics.firstByte` is unsuitable for requests with a body: libcurl may stop that timer at the first byte sent
+/// (7.88 does).
+struct ResponseTimes {
+    private var starts: [UploadID: Duration] = [:]
+
+    /// Returns the time from the start of an attempt to its response head, if the event is the response head.
+    mutating func time(of event: UploadEvent) -> Duration? {
+        switch event.kind {
+        case .attemptStarted: starts[event.id] = event.elapsed
+        case .responseHead: return starts.removeValue(forKey: event.id).map { event.elapsed - $0 }
+        case .ended: starts[event.id] = nil
+        default: break
+        }
+        return nil
+    }
+}

@@ -1,9 +1,9 @@
 import Crypto
-import SealedKit
+import EncryptedResponsesKit
 import Testing
 import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct SealedAnswersTests {
+@Suite(.timeLimit(.minutes(1))) struct EncryptedResponsesTests {
     private let signingKey = [UInt8](repeating: 1, count: 32)
     private let encryptionKey = [UInt8](repeating: 2, count: 32)
     private let otherKey = [UInt8](repeating: 3, count: 32)

@@ -8,13 +8,13 @@ import GRDBSQLite
 /// table of column names each time, which takes longer than SQLite's work for one row. Errors are GRDB's.
 ///
 /// Bind all values in order, then call ``run()``, ``first(_:)`` or ``all(_:)``. Afterwards, values can be bound again.
-@safe struct Prepared {
-    private let keeper: Statement
+@safe struct PreparedStatement {
+    private let grdbStatement: Statement
     private let statement: OpaquePointer
     private let connection: OpaquePointer?
     private var bound: Int32 = 0
     /// The first binding error. Thrown when the statement runs, so that binding does not need `try`.
-    private var refusal = SQLITE_OK
+    private var bindingError = SQLITE_OK
 
     /// Creates a statement that is cached for later transactions.
     ///
@@ -29,22 +29,22 @@ import GRDBSQLite
         self.init(try db.makeStatement(sql: sql), db)
     }
 
-    private init(_ keeper: Statement, _ db: Database) {
-        self.keeper = keeper
-        unsafe statement = keeper.sqliteStatement
+    private init(_ grdbStatement: Statement, _ db: Database) {
+        self.grdbStatement = grdbStatement
+        unsafe statement = grdbStatement.sqliteStatement
         unsafe connection = db.sqliteConnection
     }
 }
 
 // Binding.
 
-extension Prepared {
+extension PreparedStatement {
     mutating func bind(_ value: Int64?) {
         bound += 1
         if let value {
-            unsafe take(sqlite3_bind_int64(statement, bound, value))
+            unsafe record(sqlite3_bind_int64(statement, bound, value))
         } else {
-            unsafe take(sqlite3_bind_null(statement, bound))
+            unsafe record(sqlite3_bind_null(statement, bound))
         }
     }
 
@@ -65,7 +65,7 @@ extension Prepared {
                     statement, bound, start, UInt64(text.count), Self.copied, UInt8(SQLITE_UTF8))
             }
         }
-        take(code)
+        record(code)
     }
 
     mutating func bind(_ value: Data) {
@@ -76,11 +76,11 @@ extension Prepared {
             }
             return unsafe sqlite3_bind_blob64(statement, bound, start, UInt64(bytes.count), Self.copied)
         }
-        take(code)
+        record(code)
     }
 
-    private mutating func take(_ code: Int32) {
-        if refusal == SQLITE_OK { refusal = code }
+    private mutating func record(_ code: Int32) {
+        if bindingError == SQLITE_OK { bindingError = code }
     }
 
     /// `SQLITE_TRANSIENT`, a macro that is not imported into Swift: SQLite makes its own copy.
@@ -89,26 +89,26 @@ extension Prepared {
 
 // Execution.
 
-extension Prepared {
+extension PreparedStatement {
     mutating func run() throws {
         while try next() {}
     }
 
-    mutating func first<Value>(_ read: (Prepared) -> Value) throws -> Value? {
+    mutating func first<Value>(_ read: (PreparedStatement) -> Value) throws -> Value? {
         guard try next() else { return nil }
         let value = read(self)
         reset()
         return value
     }
 
-    mutating func all<Value>(_ read: (Prepared) -> Value) throws -> [Value] {
+    mutating func all<Value>(_ read: (PreparedStatement) -> Value) throws -> [Value] {
         var values: [Value] = []
         while try next() { values.append(read(self)) }
         return values
     }
 
     private mutating func next() throws -> Bool {
-        let code = refusal == SQLITE_OK ? unsafe sqlite3_step(statement) : refusal
+        let code = bindingError == SQLITE_OK ? unsafe sqlite3_step(statement) : bindingError
         if code == SQLITE_ROW { return true }
         // Read the error before the reset, which may replace it.
         let error = code == SQLITE_DONE ? nil : failure(code)
@@ -121,7 +121,7 @@ extension Prepared {
         // The step has already returned the same error.
         _ = unsafe sqlite3_reset(statement)
         bound = 0
-        refusal = SQLITE_OK
+        bindingError = SQLITE_OK
     }
 
     private func failure(_ code: Int32) -> DatabaseError {
@@ -132,7 +132,7 @@ extension Prepared {
 
 // Columns by index. The type of the result selects the conversion: `NULL` is 0 or empty for a non-optional type.
 
-extension Prepared {
+extension PreparedStatement {
     subscript(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
     subscript(_ column: Int32) -> Int { Int(truncatingIfNeeded: self[column] as Int64) }
     subscript(_ column: Int32) -> Bool { self[column] as Int64 != 0 }

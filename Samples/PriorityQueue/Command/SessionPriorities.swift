@@ -2,7 +2,7 @@ import LittleBackend
 import Waybill
 
 /// Priorities and duplicates among the uploads of one session.
-struct InTheProgram {
+struct SessionPriorities {
     /// Called with each line of output.
     var report: @Sendable (String) -> Void
 
@@ -32,10 +32,10 @@ struct InTheProgram {
         let letter = start("letter", .normal, session, backend.url)
         let again = start("letter", .normal, session, backend.url)
         let alarm = start("alarm", .veryHigh, session, backend.url)
-        self.report("asked for: report (very low), letter, letter, alarm (very high)")
+        self.report("queued:    report (very low), letter, letter, alarm (very high)")
         // A priority can be changed while the upload waits.
         report.priority = .high
-        self.report("           and then the report is raised to high")
+        self.report("           then the priority of the report is raised to high")
         for task in [report, letter, alarm] { await Self.waitUntilQueued(task) }
 
         await backend.sendDelayedResponse()
@@ -43,8 +43,8 @@ struct InTheProgram {
         for task in [letter, again] { responses.append(try await task.response.text) }
         for task in [first, report, alarm] { _ = try await task.response }
         let order = Note.order(await backend.snapshot)
-        self.report("arrived:   \(order.joined(separator: ", "))")
-        self.report("the letter was \(again.isJoined ? "one transfer" : "two transfers") for both who asked")
+        self.report("delivered: \(order.joined(separator: ", "))")
+        self.report("the two letters shared \(again.isJoined ? "one transfer" : "no transfer")")
         await session.close()
         await backend.stop()
         return Outcome(order: order, isJoined: again.isJoined, responses: responses)

@@ -3,7 +3,7 @@ import Waybill
 import WaybillOutbox
 
 /// Priorities and duplicates in an outbox. Both apply across processes and restarts.
-struct OnTheDisk {
+struct OutboxPriorities {
     let directory: String
     /// Called with each line of output.
     var report: @Sendable (String) -> Void
@@ -38,20 +38,20 @@ struct OnTheDisk {
         _ = try await add("report", priority: .veryLow)
         _ = try await add("letter", key: "letter")
         let again = try await add("letter", key: "letter")
-        report("the letter again: \(again.isNew ? "added" : "#\(again.id) is there already and stays")")
+        report("the letter again: \(again.isNew ? "added" : "#\(again.id) exists and is kept")")
         _ = try await add("address of May", key: "address")
         _ = try await add("address of June", key: "address", .replace)
-        report("a newer address takes the place of the one that waits")
+        report("the newer address replaces the queued one")
         _ = try await add("page 1", key: "log")
         _ = try await add("page 2", key: "log", .append)
-        report("page 2 goes when page 1 has ended")
+        report("page 2 is sent after page 1 has ended")
         _ = try await add("alarm", priority: .veryHigh)
-        report("in line: \(try await outbox.tally()[.ready]), and an alarm came last")
+        report("queued: \(try await outbox.tally()[.ready]); the alarm was added last")
         await outbox.close()
 
         let states = try await deliver()
         let order = Note.order(await backend.snapshot)
-        report("arrived: \(order.joined(separator: ", "))")
+        report("delivered: \(order.joined(separator: ", "))")
         await backend.stop()
         let named = states.map { (names[$0.key] ?? "", $0.value) }
         return Outcome(order: order, isLetterNew: again.isNew, states: Dictionary(named) { $1 })

@@ -11,7 +11,7 @@ public func makeSession(_ baseURL: String, signingKey: [UInt8], encryptionKey: [
     signer.output = .base64
     var configuration = UploadSession.Configuration()
     configuration.baseURL = baseURL
-    configuration.userAgent = UploadSession.Configuration.userAgent(for: "SealedAnswers", version: "1.0")
+    configuration.userAgent = UploadSession.Configuration.userAgent(for: "EncryptedResponses", version: "1.0")
     configuration.commonFields = CommonFields {
         [.text("timestamp", "\(Int(Date().timeIntervalSince1970))"), .text("channel", "柜台 7")]
     }

@@ -14,13 +14,13 @@ extension SQLiteStore {
     /// Returns all that is stored of an item.
     package func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail? {
         try await group.perform { db in
-            var query = try Prepared(
-                db, "SELECT \(FullItemRow.columns), \(FullItemRow.answerColumns) FROM item WHERE id = ?")
+            var query = try PreparedStatement(
+                db, "SELECT \(FullItemRow.columns), \(FullItemRow.responseColumns) FROM item WHERE id = ?")
             query.bind(id)
             return try query.first { row in
                 let found = FullItemRow(row)
                 return StoredDetail(
-                    item: found.item, spec: found.spec, sequence: found.row.sequence, answer: StoredResponse(row),
+                    item: found.item, spec: found.spec, sequence: found.row.sequence, response: StoredResponse(row),
                     deadline: found.row.life.deadline, maxAttempts: found.row.life.maxAttempts,
                     onUnknown: found.row.life.onUnknown, onChange: found.row.life.onChange)
             }
@@ -30,13 +30,13 @@ extension SQLiteStore {
     /// Counts the items in each state.
     package func tally(batch: String?) async throws(OutboxError) -> OutboxTally {
         try await group.perform { db in
-            var query: Prepared
+            var query: PreparedStatement
             if let batch {
-                query = try Prepared(
+                query = try PreparedStatement(
                     db, "SELECT state, COUNT(*), TOTAL(size) FROM item WHERE batch = ? GROUP BY state")
                 query.bind(batch)
             } else {
-                query = try Prepared(db, "SELECT state, items, bytes FROM tally WHERE items > 0")
+                query = try PreparedStatement(db, "SELECT state, items, bytes FROM tally WHERE items > 0")
             }
             var tally = OutboxTally()
             for (state, items, bytes) in try query.all({
@@ -52,19 +52,20 @@ extension SQLiteStore {
     /// Returns results in order.
     package func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult] {
         try await group.perform { db in
-            var query = try Prepared(
+            var query = try PreparedStatement(
                 db,
                 """
-                SELECT \(FullItemRow.columns), \(FullItemRow.answerColumns) FROM item WHERE seq > ? ORDER BY seq LIMIT ?
+                SELECT \(FullItemRow.columns), \(FullItemRow.responseColumns) FROM item
+                WHERE seq > ? ORDER BY seq LIMIT ?
                 """)
             query.bind(sequence)
             query.bind(limit)
             return try query.all { row in
-                let (found, answer) = (FullItemRow(row), StoredResponse(row))
+                let (found, response) = (FullItemRow(row), StoredResponse(row))
                 return OutboxResult(
-                    sequence: found.row.sequence ?? 0, item: found.item, status: answer.status, headers: answer.headers,
-                    body: answer.body, message: answer.message,
-                    sourceChangedAfterwards: answer.sourceChangedAfterwards)
+                    sequence: found.row.sequence ?? 0, item: found.item, status: response.status,
+                    headers: response.headers, body: response.body, message: response.message,
+                    sourceChangedAfterwards: response.sourceChangedAfterwards)
             }
         }
     }
@@ -92,7 +93,7 @@ extension SQLiteStore {
         while true {
             let from = last
             let page = try await change { try Self.purge(endedBefore, after: from, &$0) }
-            count += page.forgotten
+            count += page.purged
             guard let next = page.last else { break }
             last = next
         }
@@ -124,10 +125,11 @@ extension SQLiteStore {
     ///
     /// - Returns: The last sequence number of the page, if old results may follow it.
     private static func purge(
-        _ limit: Int64, after sequence: Int64, _ book: inout ItemTransaction
-    ) throws -> (forgotten: Int, last: Int64?) {
-        var query = try Prepared(
-            book.db, "SELECT id, ended_at, seq, state, size FROM item WHERE seq > ? ORDER BY seq LIMIT \(pageSize)")
+        _ limit: Int64, after sequence: Int64, _ transaction: inout ItemTransaction
+    ) throws -> (purged: Int, last: Int64?) {
+        var query = try PreparedStatement(
+            transaction.db,
+            "SELECT id, ended_at, seq, state, size FROM item WHERE seq > ? ORDER BY seq LIMIT \(pageSize)")
         query.bind(sequence)
         let page = try query.all { row in
             (
@@ -135,18 +137,19 @@ extension SQLiteStore {
                 state: OutboxState(number: row[3]), size: row[4] as Int64?
             )
         }
-        var files = try Prepared(book.db, "DELETE FROM staged WHERE item = ?")
-        var deletion = try Prepared(book.db, "DELETE FROM item WHERE id = ?")
+        var files = try PreparedStatement(transaction.db, "DELETE FROM staged WHERE item = ?")
+        var deletion = try PreparedStatement(transaction.db, "DELETE FROM item WHERE id = ?")
         let old = page.filter { $0.endedAt < limit }
         for item in old {
             files.bind(item.id)
             try files.run()
             deletion.bind(item.id)
             try deletion.run()
-            book.count(item.state, -1, item.size)
+            transaction.count(item.state, -1, item.size)
         }
         guard page.count == pageSize else { return (old.count, nil) }
-        var last = try Prepared(book.db, "SELECT ended_at FROM item WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1")
+        var last = try PreparedStatement(
+            transaction.db, "SELECT ended_at FROM item WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1")
         let newest = try last.first { $0[0] as Int64 } ?? 0
         let canContinue = !old.isEmpty || page.contains { $0.endedAt > newest }
         return (old.count, canContinue ? page.last?.sequence : nil)
@@ -174,7 +177,7 @@ extension SQLiteStore {
         if selection.batch != nil { conditions.append("+batch = ?") }
         if selection.lane != nil { conditions.append("+lane = ?") }
         if selection.tag != nil { conditions.append("instr(tags, ?) > 0") }
-        var query = try Prepared(
+        var query = try PreparedStatement(
             once: """
                 SELECT \(FullItemRow.columns) FROM item WHERE \(conditions.joined(separator: " AND ")) ORDER BY id LIMIT ?
                 """, db)

@@ -6,7 +6,7 @@ import WaybillStores
 import WaybillTesting
 
 /// A test server for Qiniu on 127.0.0.1. It accepts forms with a valid token and responds with the hash of the file.
-public final class StandIn: Sendable {
+public final class LocalQiniu: Sendable {
     /// The objects and counters of the store.
     public struct Snapshot: Sendable {
         /// The size of each object, by key.

@@ -1,8 +1,8 @@
-import SealedKit
+import EncryptedResponsesKit
 import Waybill
 
 @main
-struct SealedAnswers {
+struct EncryptedResponses {
     static func main() async throws {
         var random = SystemRandomNumberGenerator()
         let signingKey = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -21,7 +21,7 @@ struct SealedAnswers {
         do throws(UploadError) {
             _ = try await session.upload([.text("DOCTYPE", "ID")], to: "upload")
         } catch {
-            print("refused with HTTP 200: \(error.envelope.map { "\($0)" } ?? "\(error)")")
+            print("rejected with HTTP 200: \(error.envelope.map { "\($0)" } ?? "\(error)")")
         }
         await session.close()
         await backend.stop()
