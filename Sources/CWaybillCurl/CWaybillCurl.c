@@ -110,29 +110,29 @@ int wb_multi_next_done(CURLM *multi, CURL **handle, CURLcode *result) {
     return 0;
 }
 
-static int is_end(const struct sockaddr_storage *end, const char *address, int port) {
+static int is_endpoint(const struct sockaddr_storage *endpoint, const char *address, int port) {
     char text[INET6_ADDRSTRLEN];
     const void *number;
     uint16_t network_port;
-    if (end->ss_family == AF_INET) {
-        number = &((const struct sockaddr_in *)end)->sin_addr;
-        network_port = ((const struct sockaddr_in *)end)->sin_port;
-    } else if (end->ss_family == AF_INET6) {
-        number = &((const struct sockaddr_in6 *)end)->sin6_addr;
-        network_port = ((const struct sockaddr_in6 *)end)->sin6_port;
+    if (endpoint->ss_family == AF_INET) {
+        number = &((const struct sockaddr_in *)endpoint)->sin_addr;
+        network_port = ((const struct sockaddr_in *)endpoint)->sin_port;
+    } else if (endpoint->ss_family == AF_INET6) {
+        number = &((const struct sockaddr_in6 *)endpoint)->sin6_addr;
+        network_port = ((const struct sockaddr_in6 *)endpoint)->sin6_port;
     } else {
         return 0;
     }
-    return ntohs(network_port) == port && inet_ntop(end->ss_family, number, text, sizeof text) != NULL &&
+    return ntohs(network_port) == port && inet_ntop(endpoint->ss_family, number, text, sizeof text) != NULL &&
            strcmp(text, address) == 0;
 }
 
-int wb_socket_joins(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port) {
+int wb_socket_connects(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port) {
     struct sockaddr_storage local, peer;
     socklen_t local_length = sizeof local, peer_length = sizeof peer;
     return getsockname(socket, (struct sockaddr *)&local, &local_length) == 0 &&
            getpeername(socket, (struct sockaddr *)&peer, &peer_length) == 0 &&
-           is_end(&local, local_address, local_port) && is_end(&peer, peer_address, peer_port);
+           is_endpoint(&local, local_address, local_port) && is_endpoint(&peer, peer_address, peer_port);
 }
 
 int wb_has_input(int socket) {
@@ -164,6 +164,6 @@ int wb_tcp_counters(int socket, uint64_t *acked, uint64_t *pending) {
     return get_acked(socket, acked) == 0 && get_pending(socket, pending) == 0 ? 0 : -1;
 }
 
-int wb_tcp_state_reversed(int socket, uint64_t *acked, uint64_t *pending) {
+int wb_tcp_counters_reversed(int socket, uint64_t *acked, uint64_t *pending) {
     return get_pending(socket, pending) == 0 && get_acked(socket, acked) == 0 ? 0 : -1;
 }

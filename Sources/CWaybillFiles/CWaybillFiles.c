@@ -40,8 +40,8 @@ static int is_cached(int descriptor, off_t offset, size_t count) {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t wanted = (range.offset + count - 1) / page - range.offset / page + 1;
     char last;
-    int is_there = found.cached >= wanted && wb_pread_nowait(descriptor, &last, 1, offset + (off_t)count - 1) == 1;
-    return is_there ? 0 : -ENODATA;
+    int is_resident = found.cached >= wanted && wb_pread_nowait(descriptor, &last, 1, offset + (off_t)count - 1) == 1;
+    return is_resident ? 0 : -ENODATA;
 }
 
 ssize_t wb_send_cached(int socket, int descriptor, off_t offset, size_t count) {

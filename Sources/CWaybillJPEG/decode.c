@@ -81,23 +81,23 @@ static void start(struct wb_jpeg_decoder *decoder, const uint8_t *bytes, size_t 
 }
 
 wb_jpeg_decoder *wb_jpeg_decoder_open(const uint8_t *bytes, size_t count, int32_t eighths, int32_t max_scans,
-                                      size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_trouble *trouble) {
+                                      size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_status *status) {
     struct wb_jpeg_decoder *decoder = calloc(1, sizeof *decoder);
     if (!decoder) {
-        memset(trouble, 0, sizeof *trouble);
-        trouble->outcome = wb_jpeg_memory_exceeded;
+        memset(status, 0, sizeof *status);
+        status->outcome = wb_jpeg_memory_exceeded;
         return NULL;
     }
     decoder->info.err = wb_guard_prepare(&decoder->guard);
     if (setjmp(decoder->guard.jump)) {
-        *trouble = decoder->guard.trouble;
+        *status = decoder->guard.status;
         wb_jpeg_decoder_close(decoder);
         return NULL;
     }
     jpeg_create_decompress(&decoder->info);
     wb_watch_install((j_common_ptr)&decoder->info, &decoder->watch, flag, max_scans);
     start(decoder, bytes, count, eighths, max_memory);
-    *trouble = decoder->guard.trouble;
+    *status = decoder->guard.status;
     return decoder;
 }
 
@@ -141,14 +141,14 @@ static void take_rows(struct wb_jpeg_decoder *decoder) {
     }
 }
 
-int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_trouble *trouble) {
+int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_status *status) {
     if (decoder->is_over) {
-        *trouble = decoder->guard.trouble;
-        return decoder->guard.trouble.outcome == wb_jpeg_fine ? 0 : -1;
+        *status = decoder->guard.status;
+        return decoder->guard.status.outcome == wb_jpeg_ok ? 0 : -1;
     }
     if (setjmp(decoder->guard.jump)) {
         decoder->is_over = 1;
-        *trouble = decoder->guard.trouble;
+        *status = decoder->guard.status;
         return -1;
     }
     j_common_ptr common = (j_common_ptr)&decoder->info;
@@ -161,7 +161,7 @@ int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_trouble *trouble)
         jpeg_finish_decompress(&decoder->info);
         decoder->is_over = 1;
     }
-    *trouble = decoder->guard.trouble;
+    *status = decoder->guard.status;
     return has_more;
 }
 
@@ -177,7 +177,7 @@ const uint8_t *wb_jpeg_decoder_row(const wb_jpeg_decoder *decoder, int32_t plane
     return decoder->rows[plane][row];
 }
 
-int32_t wb_jpeg_decoder_stray_bytes(const wb_jpeg_decoder *decoder) { return decoder->guard.trouble.stray_bytes; }
+int32_t wb_jpeg_decoder_stray_bytes(const wb_jpeg_decoder *decoder) { return decoder->guard.status.stray_bytes; }
 
 void wb_jpeg_decoder_close(wb_jpeg_decoder *decoder) {
     jpeg_destroy_decompress(&decoder->info);

@@ -79,16 +79,16 @@ static void begin(wb_jpeg_writer *writer, int32_t width, int32_t height, const w
 
 wb_jpeg_writer *wb_jpeg_writer_open(int32_t width, int32_t height, const wb_jpeg_component *components,
                                     int32_t component_count, const uint16_t *table, int32_t script,
-                                    const wb_jpeg_flag *flag, wb_jpeg_trouble *trouble) {
-    memset(trouble, 0, sizeof *trouble);
+                                    const wb_jpeg_flag *flag, wb_jpeg_status *status) {
+    memset(status, 0, sizeof *status);
     wb_jpeg_writer *writer = calloc(1, sizeof *writer);
     if (!writer) {
-        trouble->outcome = wb_jpeg_memory_exceeded;
+        status->outcome = wb_jpeg_memory_exceeded;
         return NULL;
     }
     writer->info.err = wb_guard_prepare(&writer->guard);
     if (setjmp(writer->guard.jump)) {
-        *trouble = writer->guard.trouble;
+        *status = writer->guard.status;
         wb_jpeg_writer_close(writer);
         return NULL;
     }
@@ -99,7 +99,7 @@ wb_jpeg_writer *wb_jpeg_writer_open(int32_t width, int32_t height, const wb_jpeg
 }
 
 int32_t wb_jpeg_writer_put(wb_jpeg_writer *writer, int32_t component, int32_t row, const int16_t *levels,
-                           wb_jpeg_trouble *trouble) {
+                           wb_jpeg_status *status) {
     j_common_ptr common = (j_common_ptr)&writer->info;
     if (setjmp(writer->guard.jump) == 0 && row < writer->blocks_down[component]) {
         JBLOCKARRAY rows =
@@ -109,20 +109,20 @@ int32_t wb_jpeg_writer_put(wb_jpeg_writer *writer, int32_t component, int32_t ro
             for (int k = 0; k < 64; k++) block[natural_of_zigzag[k]] = levels[k];
         }
     }
-    *trouble = writer->guard.trouble;
-    return trouble->outcome;
+    *status = writer->guard.status;
+    return status->outcome;
 }
 
-int32_t wb_jpeg_writer_finish(wb_jpeg_writer *writer, wb_jpeg_bytes *bytes, wb_jpeg_trouble *trouble) {
+int32_t wb_jpeg_writer_finish(wb_jpeg_writer *writer, wb_jpeg_bytes *bytes, wb_jpeg_status *status) {
     memset(bytes, 0, sizeof *bytes);
     if (setjmp(writer->guard.jump) == 0) jpeg_finish_compress(&writer->info);
-    *trouble = writer->guard.trouble;
-    if (trouble->outcome == wb_jpeg_fine) {
+    *status = writer->guard.status;
+    if (status->outcome == wb_jpeg_ok) {
         bytes->start = writer->sink.bytes;
         bytes->count = writer->sink.count;
         writer->sink.bytes = NULL;
     }
-    return trouble->outcome;
+    return status->outcome;
 }
 
 void wb_jpeg_writer_close(wb_jpeg_writer *writer) {
@@ -133,19 +133,19 @@ void wb_jpeg_writer_close(wb_jpeg_writer *writer) {
 
 int32_t wb_jpeg_write(int32_t width, int32_t height, const wb_jpeg_component *components, int32_t component_count,
                       const uint16_t *table, int32_t script, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes,
-                      wb_jpeg_trouble *trouble) {
+                      wb_jpeg_status *status) {
     memset(bytes, 0, sizeof *bytes);
     wb_jpeg_writer *writer =
-        wb_jpeg_writer_open(width, height, components, component_count, table, script, flag, trouble);
-    if (!writer) return trouble->outcome;
+        wb_jpeg_writer_open(width, height, components, component_count, table, script, flag, status);
+    if (!writer) return status->outcome;
     for (int index = 0; index < component_count; index++) {
         const wb_jpeg_component *component = &components[index];
         for (int row = 0; row < component->blocks_down && component->levels; row++) {
             const int16_t *levels = component->levels + (size_t)row * component->blocks_across * 64;
-            if (wb_jpeg_writer_put(writer, index, row, levels, trouble) != wb_jpeg_fine) break;
+            if (wb_jpeg_writer_put(writer, index, row, levels, status) != wb_jpeg_ok) break;
         }
     }
-    if (trouble->outcome == wb_jpeg_fine) wb_jpeg_writer_finish(writer, bytes, trouble);
+    if (status->outcome == wb_jpeg_ok) wb_jpeg_writer_finish(writer, bytes, status);
     wb_jpeg_writer_close(writer);
-    return trouble->outcome;
+    return status->outcome;
 }

@@ -29,18 +29,18 @@ static void keep_message(j_common_ptr info) {
     struct wb_guard *guard = (struct wb_guard *)info->err;
     char text[JMSG_LENGTH_MAX];
     guard->base.format_message(info, text);
-    strncpy(guard->trouble.message, text, sizeof guard->trouble.message - 1);
+    strncpy(guard->status.message, text, sizeof guard->status.message - 1);
 }
 
 static void error_exit(j_common_ptr info) {
     struct wb_guard *guard = (struct wb_guard *)info->err;
     int code = guard->base.msg_code;
-    guard->trouble.code = code;
+    guard->status.code = code;
     keep_message(info);
     // The two out-of-memory errors of the memory manager: more than max_memory_to_use, and a failed malloc.
     int memory = code == JERR_NO_BACKING_STORE || code == JERR_OUT_OF_MEMORY || code == JERR_WIDTH_OVERFLOW;
-    if (code == JERR_INPUT_EOF || code == JERR_INPUT_EMPTY) guard->trouble.is_truncated = 1;
-    guard->trouble.outcome = memory ? wb_jpeg_memory_exceeded : wb_jpeg_failed;
+    if (code == JERR_INPUT_EOF || code == JERR_INPUT_EMPTY) guard->status.is_truncated = 1;
+    guard->status.outcome = memory ? wb_jpeg_memory_exceeded : wb_jpeg_failed;
     longjmp(guard->jump, 1);
 }
 
@@ -51,8 +51,8 @@ enum { max_stray_bytes = 64 };
 static int is_padding(struct wb_guard *guard) {
     int count = guard->base.msg_parm.i[0], marker = guard->base.msg_parm.i[1];
     if (marker >= 0xD0 && marker <= 0xD7) return 0;
-    if (guard->trouble.stray_bytes + count > max_stray_bytes) return 0;
-    guard->trouble.stray_bytes += count;
+    if (guard->status.stray_bytes + count > max_stray_bytes) return 0;
+    guard->status.stray_bytes += count;
     return 1;
 }
 
@@ -63,9 +63,9 @@ static void emit_message(j_common_ptr info, int level) {
     // These warnings concern header values that do not affect pixels.
     if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM || code == JWRN_NOT_SEQUENTIAL) return;
     if (code == JWRN_EXTRANEOUS_DATA && is_padding(guard)) return;
-    if (code == JWRN_JPEG_EOF) guard->trouble.is_truncated = 1;
-    if (guard->trouble.damage_warnings++ == 0) {
-        guard->trouble.code = code;
+    if (code == JWRN_JPEG_EOF) guard->status.is_truncated = 1;
+    if (guard->status.damage_warnings++ == 0) {
+        guard->status.code = code;
         keep_message(info);
     }
 }
@@ -83,7 +83,7 @@ struct jpeg_error_mgr *wb_guard_prepare(struct wb_guard *guard) {
 
 _Noreturn void wb_guard_leave(j_common_ptr info, int outcome) {
     struct wb_guard *guard = (struct wb_guard *)info->err;
-    guard->trouble.outcome = outcome;
+    guard->status.outcome = outcome;
     longjmp(guard->jump, 1);
 }
 

@@ -11,7 +11,7 @@
 struct wb_guard {
     struct jpeg_error_mgr base; // must be first: libjpeg's pointer is cast back
     jmp_buf jump;
-    wb_jpeg_trouble trouble;
+    wb_jpeg_status status;
 };
 
 // A progress monitor with the values that it checks.

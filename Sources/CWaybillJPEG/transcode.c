@@ -108,11 +108,11 @@ static void transcode(struct transcoder *job, const uint8_t *input, size_t count
 }
 
 int32_t wb_jpeg_transcode(const uint8_t *input, size_t count, int32_t orientation, int32_t script, int32_t max_scans,
-                          size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes, wb_jpeg_trouble *trouble) {
+                          size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes, wb_jpeg_status *status) {
     memset(bytes, 0, sizeof *bytes);
-    memset(trouble, 0, sizeof *trouble);
+    memset(status, 0, sizeof *status);
     struct transcoder *job = calloc(1, sizeof *job);
-    if (!job) return trouble->outcome = wb_jpeg_memory_exceeded;
+    if (!job) return status->outcome = wb_jpeg_memory_exceeded;
     job->source.err = job->target.err = wb_guard_prepare(&job->guard);
     job->is_transposed = orientation >= 5;
     job->mirrors_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
@@ -124,16 +124,16 @@ int32_t wb_jpeg_transcode(const uint8_t *input, size_t count, int32_t orientatio
         wb_watch_install((j_common_ptr)&job->target, &job->target_watch, flag, 0);
         transcode(job, input, count, orientation, script, max_memory);
     }
-    *trouble = job->guard.trouble;
+    *status = job->guard.status;
     jpeg_destroy_compress(&job->target);
     jpeg_destroy_decompress(&job->source);
-    if (trouble->outcome == wb_jpeg_fine) {
+    if (status->outcome == wb_jpeg_ok) {
         bytes->start = job->sink.bytes;
         bytes->count = job->sink.count;
     } else {
         free(job->sink.bytes);
     }
-    int32_t outcome = trouble->outcome;
+    int32_t outcome = status->outcome;
     free(job);
     return outcome;
 }

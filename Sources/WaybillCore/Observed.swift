@@ -53,15 +53,15 @@ package final class Observed<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits until the value meets a condition, at most for the duration `patience`.
+    /// Waits until the value meets a condition, at most for the duration `timeout`.
     @discardableResult
     package func wait(
-        atMost patience: Duration, clock: any Clock<Duration> = ContinuousClock(),
+        atMost timeout: Duration, clock: any Clock<Duration> = ContinuousClock(),
         until isMet: @escaping @Sendable (Value) -> Bool
     ) async -> Bool {
         let key = newKey()
         let timer = Task { [self] in
-            guard (try? await clock.sleep(for: patience)) != nil else { return }
+            guard (try? await clock.sleep(for: timeout)) != nil else { return }
             abandon(key)
         }
         defer { timer.cancel() }

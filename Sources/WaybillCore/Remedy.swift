@@ -20,30 +20,30 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
     // TLS.
     case trustAuthority
     case comparePins
-    case giveAuthoritiesAsPEM
+    case provideAuthoritiesAsPEM
     case checkClientCertificate
 
     // Redirects.
     case chooseRedirects
 
     // Forms.
-    case giveStreamLength
+    case provideStreamLength
     case spillStream
     case makeRandomBoundary
-    case makeRoomForStream
+    case freeDiskSpaceForStream
     case chooseTemporaryDirectory
 
     // Outbox uploads.
     case nameSecretField
     case nameCredential
-    case giveCredentialValue
+    case provideCredentialValue
     case registerUploadKind
 
     // Stores.
     case allowUnencrypted
     case trustAuthorityOfStore
-    case giveRegion
-    case leaveOutEndpointPath
+    case provideRegion
+    case removeEndpointPath
     case waitForRecord
     case renewCredentials
 
@@ -59,33 +59,33 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
         case .raiseImageLimitOrLowerSide: "Raise maxBytes, or lower minSide."
         case .trustAuthority: "Set tls.certificateAuthorities to trust a private certificate authority."
         case .comparePins: "Compare the key with tls.pinnedKeys."
-        case .giveAuthoritiesAsPEM: "Set tls.certificateAuthorities to a PEM file."
+        case .provideAuthoritiesAsPEM: "Set tls.certificateAuthorities to a PEM file."
         case .checkClientCertificate:
             "Check that format, key and passphrase of tls.clientCertificate match."
         case .chooseRedirects: "Send the upload to that URL, or set options.redirects to .resend or .asGET."
-        case .giveStreamLength: "Provide the length, or set unknownLength to .spill or .chunked."
+        case .provideStreamLength: "Provide the length, or set unknownLength to .spill or .chunked."
         case .spillStream: "Set unknownLength to .spill, which reads the stream before sending."
         case .makeRandomBoundary: "Use MultipartBoundary.random()."
-        case .makeRoomForStream: "Free disk space, or set MultipartForm.temporaryDirectory to another directory."
+        case .freeDiskSpaceForStream: "Free disk space, or set MultipartForm.temporaryDirectory to another directory."
         case .chooseTemporaryDirectory: "Set MultipartForm.temporaryDirectory to another directory."
         case .nameSecretField:
             "Use .credential(name, named:), and define the name where uploads are delivered."
         case .nameCredential: "Use a named credential, such as .bearer(named:) or .field(_:named:)."
-        case .giveCredentialValue: "Enqueue the form in an outbox, or use .text(name, .secret(value))."
+        case .provideCredentialValue: "Enqueue the form in an outbox, or use .text(name, .secret(value))."
         case .registerUploadKind: "Add it to Configuration.kinds."
         case .allowUnencrypted: "Use https, or set allowsUnencrypted if an eavesdropper may read the objects."
         case .trustAuthorityOfStore:
             "Set tls.certificateAuthorities instead of tls.insecureSkipVerification."
-        case .giveRegion: "Set region, for example to cn-hangzhou."
-        case .leaveOutEndpointPath: "Remove the path, or set keepsPath."
+        case .provideRegion: "Set region, for example to cn-hangzhou."
+        case .removeEndpointPath: "Remove the path, or set keepsPath."
         case .waitForRecord: "Wait for the other upload, or set conflictPolicy to .wait."
         case .renewCredentials: "Obtain new credentials, or use .federated, which renews them in time."
         }
     }
 
     /// Registers a command's wording for all later messages. Call it once, before any error is created.
-    package static func register(_ words: @escaping @Sendable (Remedy) -> String) {
-        registered.withLock { $0 = words }
+    package static func register(_ wording: @escaping @Sendable (Remedy) -> String) {
+        registered.withLock { $0 = wording }
     }
 
     // One registration per process: errors are created in every layer, on threads that belong to no session.

@@ -10,7 +10,7 @@ public struct TransferRequest: Sendable {
     public var method: HTTPRequest.Method
     /// The absolute URL, `http` or `https`.
     public var url: String
-    /// The header fields, except those that the transport sets (``TransferRequest/ownedFields``).
+    /// The header fields, except those that the transport sets (``TransferRequest/reservedFields``).
     public var headers: HTTPFields
     /// The body, or `nil` for none.
     public var body: (any UploadBody)?
@@ -32,7 +32,7 @@ public struct TransferRequest: Sendable {
 
     /// The fields that describe the message framing, which only the transport can set correctly. Conflicting lengths
     /// enable request smuggling (RFC 9112 section 11.2), so these fields are rejected in ``headers``.
-    public static let ownedFields: [HTTPField.Name] = [
+    public static let reservedFields: [HTTPField.Name] = [
         .contentLength, .transferEncoding, .host, .connection, .expect, .trailer,
     ]
 }

@@ -6,14 +6,14 @@ import WaybillCore
 /// connection, and waits indefinitely for a shorter one. Both fail here, before a wrong byte is sent.
 struct BodyFeed {
     /// The result to return to libcurl.
-    enum Answer: Equatable {
+    enum ReadResult: Equatable {
         case bytes(Int)
         case pause
         case abort
     }
 
     let length: Int64?
-    private(set) var handedOver: Int64 = 0
+    private(set) var bytesRead: Int64 = 0
     /// The number of these bytes that were sent without libcurl.
     private(set) var sentDirectly: Int64 = 0
     /// Whether the reader returned *later* and has not been read since.
@@ -45,45 +45,45 @@ struct BodyFeed {
     /// - Returns: The number of bytes sent, 0 if the socket accepts none now, or `nil` if they have to be read.
     mutating func send(upTo most: Int, into socket: Int32) -> Int? {
         guard let sender, let length, !isAtEnd else { return nil }
-        let most = Int(min(Int64(most), length - handedOver - 1))
+        let most = Int(min(Int64(most), length - bytesRead - 1))
         var sent = 0
         while sent < most {
-            let answer = sender.send(upTo: most - sent, into: socket)
-            guard let count = answer, count > 0 else {
-                if sent == 0 { return answer }
+            let result = sender.send(upTo: most - sent, into: socket)
+            guard let count = result, count > 0 else {
+                if sent == 0 { return result }
                 break
             }
             sent += count
         }
-        handedOver += Int64(sent)
+        bytesRead += Int64(sent)
         sentDirectly += Int64(sent)
         return sent > 0 ? sent : nil
     }
 
     /// Fills libcurl's buffer.
-    mutating func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Answer {
+    mutating func fill(_ buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
         isWaiting = false
         guard let reader, !isAtEnd else { return .bytes(0) }
-        if handedOver == length { return finish() }
+        if bytesRead == length { return finish() }
         var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
         do {
-            let answer = try reader.read(into: &output)
+            let result = try reader.read(into: &output)
             let count = unsafe output.finalize(for: buffer)
-            return try take(answer, count: count, from: reader)
+            return try process(result, count: count, from: reader)
         } catch {
             failure = error
             return .abort
         }
     }
 
-    private mutating func take(_ answer: BodyRead, count: Int, from reader: any BodyReader) throws -> Answer {
-        switch answer {
+    private mutating func process(_ result: BodyRead, count: Int, from reader: any BodyReader) throws -> ReadResult {
+        switch result {
         case .bytes:
-            handedOver += Int64(count)
+            bytesRead += Int64(count)
             guard let length else { return .bytes(count) }
-            if handedOver > length { throw BodyLengthError(promised: length, isLonger: true) }
+            if bytesRead > length { throw BodyLengthError(promised: length, isLonger: true) }
             // Withhold the last byte until the reader has confirmed that nothing follows.
-            if handedOver == length { try confirmEnd(of: reader, length: length) }
+            if bytesRead == length { try confirmEnd(of: reader, length: length) }
             return .bytes(count)
         case .later:
             isWaiting = true
@@ -93,8 +93,8 @@ struct BodyFeed {
         }
     }
 
-    private mutating func finish() -> Answer {
-        if let length, handedOver < length {
+    private mutating func finish() -> ReadResult {
+        if let length, bytesRead < length {
             failure = BodyLengthError(promised: length, isLonger: false)
             return .abort
         }
@@ -105,9 +105,9 @@ struct BodyFeed {
     private mutating func confirmEnd(of reader: any BodyReader, length: Int64) throws {
         let more = try unsafe withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { scratch in
             var output = unsafe OutputRawSpan(buffer: scratch, initializedCount: 0)
-            let answer = try reader.read(into: &output)
+            let result = try reader.read(into: &output)
             _ = unsafe output.finalize(for: scratch)
-            return answer
+            return result
         }
         switch more {
         case .bytes: throw BodyLengthError(promised: length, isLonger: true)

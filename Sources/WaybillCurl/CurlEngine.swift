@@ -10,19 +10,19 @@ import WaybillCore
 final class CurlEngine: @unchecked Sendable {
     let inbox: EngineInbox
     let sockets = SocketRegistry()
-    var expectations = ExpectContinueCache()
-    var origins = OriginCache()
+    var expectContinueCache = ExpectContinueCache()
+    var originCache = OriginCache()
     private var commands: [EngineCommand] = []
     /// Running transfers by the address of their easy handle, by which libcurl identifies a completed transfer.
     private var active: [UInt: CurlTransfer] = [:]
     private var pool = HandlePool()
     /// The transfers whose sockets hold back partial segments (`TCP_CORK`), because more follows immediately.
-    var held: [CurlTransfer] = []
+    var corked: [CurlTransfer] = []
     private var nextTick = ContinuousClock.now
     /// The time at which the first of the delayed bodies may continue.
     private var nextRelease: ContinuousClock.Instant?
-    private var patience = IdleSpin()
-    private var spin = SpinGuard()
+    private var idleSpin = IdleSpin()
+    private var spinGuard = SpinGuard()
     /// The number of calls of libcurl to the callbacks of transfers, except those while it reads from a proxy's tunnel.
     var callbacks = 0
     private var transfersOverHTTP2 = 0
@@ -75,14 +75,16 @@ final class CurlEngine: @unchecked Sendable {
         limitConnections()
         round &+= 1
         inbox.multi.perform()
-        letSegmentsGo()
+        uncork()
         let hasEnded = finishCompleted()
-        if hasEnded, active.isEmpty, !isClosing { patience.linger(inbox) }
+        if hasEnded, active.isEmpty, !isClosing { idleSpin.spin(inbox) }
         let now = ContinuousClock.now
         if now >= nextTick { tick(now) }
         if let due = nextRelease, now >= due { release(now) }
         if isClosing, active.isEmpty { return nil }
-        if transfersOverHTTP2 > 0, spin.isSpinning(callbacks: callbacks, now: now) { inbox.pause(for: SpinGuard.pause) }
+        if transfersOverHTTP2 > 0, spinGuard.isSpinning(callbacks: callbacks, now: now) {
+            inbox.pause(for: SpinGuard.pause)
+        }
         let next = min(nextTick, nextRelease ?? nextTick)
         return active.isEmpty ? 600_000 : milliseconds(until: next, from: now)
     }
@@ -116,9 +118,9 @@ final class CurlEngine: @unchecked Sendable {
     }
 
     /// Sends partial segments at the end of each round, whatever libcurl has written.
-    private func letSegmentsGo() {
-        for transfer in held { transfer.letSegmentsGo() }
-        held.removeAll(keepingCapacity: true)
+    private func uncork() {
+        for transfer in corked { transfer.uncork() }
+        corked.removeAll(keepingCapacity: true)
     }
 
     // MARK: - Life of a transfer
@@ -131,7 +133,7 @@ final class CurlEngine: @unchecked Sendable {
             try transfer.begin(on: self, handle: handle) { [inbox, address = handle.address] in
                 inbox.post(.readable(address))
             }
-            let code = transfer.join(inbox.multi)
+            let code = transfer.add(to: inbox.multi)
             guard code == CURLM_OK else {
                 transfer.closeBody()
                 throw TransferError(
@@ -139,7 +141,7 @@ final class CurlEngine: @unchecked Sendable {
             }
         } catch {
             transfer.engine = nil
-            transfer.tell(
+            transfer.reportEnd(
                 TransferEnd(
                     result: .failure(error), evidence: TransferCounters(announced: transfer.request.body?.length)))
             return
@@ -163,14 +165,14 @@ final class CurlEngine: @unchecked Sendable {
 
     private func abandon(_ transfer: CurlTransfer, because reason: TransferError.Code) {
         guard transfer.isRunning, active.removeValue(forKey: transfer.address) != nil else { return }
-        finish(transfer, end: transfer.end(code: nil, own: reason), mayReuse: false)
+        finish(transfer, end: transfer.end(code: nil, reason: reason), mayReuse: false)
     }
 
     /// Removes the handle before the sink is notified, so that the socket of an abandoned transfer is closed by then.
     private func finish(_ transfer: CurlTransfer, end: TransferEnd, mayReuse: Bool) {
         if transfer.mayUseHTTP2 { transfersOverHTTP2 -= 1 }
-        if let handle = transfer.leave(inbox.multi), mayReuse { pool.give(handle) }
-        transfer.tell(end)
+        if let handle = transfer.remove(from: inbox.multi), mayReuse { pool.put(handle) }
+        transfer.reportEnd(end)
     }
 
     // MARK: - Timer

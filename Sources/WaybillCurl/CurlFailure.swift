@@ -8,7 +8,7 @@ import WaybillCore
 /// (`UploadOutcome(of:status:isResponseComplete:)`).
 enum CurlFailure {
     /// Returns the code and message for a libcurl error (`libcurl-errors(3)`).
-    static func meaning(
+    static func codeAndMessage(
         of code: CURLcode, isConnected: Bool, sawResponseHead: Bool
     ) -> (code: TransferError.Code, message: String) {
         switch code {
@@ -39,7 +39,7 @@ enum CurlFailure {
                 "The server's public key matches no pinned key. It may be an attacker's. \(Remedy.comparePins)"
             )
         case CURLE_SSL_CACERT_BADFILE:
-            (.tlsSettingsUnusable, "The certificate authorities can't be read. \(Remedy.giveAuthoritiesAsPEM)")
+            (.tlsSettingsUnusable, "The certificate authorities can't be read. \(Remedy.provideAuthoritiesAsPEM)")
         case CURLE_SSL_CERTPROBLEM:
             (
                 .tlsSettingsUnusable,

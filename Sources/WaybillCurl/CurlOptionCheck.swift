@@ -12,10 +12,10 @@ enum CurlOptionCheck {
     /// - Throws: ``TransferError/Code/invalidRequest``.
     static func number(of option: CurlOption) throws(TransferError) -> CURLoption {
         guard let found = find(option.name) else {
-            throw refused(option, "does not exist in version \(CurlLibrary.loaded.version). Check the spelling.")
+            throw invalidRequest(option, "does not exist in version \(CurlLibrary.loaded.version). Check the spelling.")
         }
-        guard !owned.contains(found.name), !ownedEndings.contains(where: { found.name.hasSuffix($0) }) else {
-            throw refused(option, "is reserved, or has a property of its own. Remove it.")
+        guard !reserved.contains(found.name), !reservedSuffixes.contains(where: { found.name.hasSuffix($0) }) else {
+            throw invalidRequest(option, "is reserved, or has a property of its own. Remove it.")
         }
         let fits =
             switch (option.value, found.type) {
@@ -24,14 +24,14 @@ enum CurlOptionCheck {
                 true
             default: false
             }
-        guard fits else { throw refused(option, "requires a value of another type: \(kind(found.type)).") }
-        guard !texts(of: option).contains(where: { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } }) else {
-            throw refused(option, "must not contain control characters.")
+        guard fits else { throw invalidRequest(option, "requires a value of another type: \(kind(found.type)).") }
+        guard !strings(of: option).contains(where: { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } }) else {
+            throw invalidRequest(option, "must not contain control characters.")
         }
         return found.id
     }
 
-    private static func texts(of option: CurlOption) -> [String] {
+    private static func strings(of option: CurlOption) -> [String] {
         switch option.value {
         case .text(let text): [text]
         case .secret(let secret): [secret.value]
@@ -51,8 +51,8 @@ enum CurlOptionCheck {
         }
         guard let found = unsafe entry?.pointee else { return nil }
         // An alias has the number of the actual option, whose name is looked up below.
-        let proper = unsafe curl_easy_option_by_id(found.id)?.pointee ?? found
-        return unsafe (String(cString: proper.name), found.id, found.type)
+        let canonical = unsafe curl_easy_option_by_id(found.id)?.pointee ?? found
+        return unsafe (String(cString: canonical.name), found.id, found.type)
     }
 
     private static func kind(_ type: curl_easytype) -> String {
@@ -66,13 +66,13 @@ enum CurlOptionCheck {
         }
     }
 
-    private static func refused(_ option: CurlOption, _ message: String) -> TransferError {
+    private static func invalidRequest(_ option: CurlOption, _ message: String) -> TransferError {
         TransferError(.invalidRequest, "The libcurl option \"\(option.name)\" \(message)", outcome: .notSent)
     }
 
-    private static let ownedEndings = ["_VERIFYPEER", "_VERIFYHOST", "FUNCTION", "DATA"]
+    private static let reservedSuffixes = ["_VERIFYPEER", "_VERIFYHOST", "FUNCTION", "DATA"]
 
-    private static let owned: Set<String> = Set(
+    private static let reserved: Set<String> = Set(
         """
         URL PORT REQUEST_TARGET PATH_AS_IS DEFAULT_PROTOCOL PROTOCOLS PROTOCOLS_STR REDIR_PROTOCOLS REDIR_PROTOCOLS_STR
         DISALLOW_USERNAME_IN_URL WS_OPTIONS HTTP_VERSION HTTP09_ALLOWED HTTP200ALIASES

@@ -8,25 +8,25 @@ extension CurlTransfer {
     ///
     /// - Parameters:
     ///   - code: libcurl's result, or `nil` if the engine ends the transfer.
-    ///   - own: The engine's reason for ending it.
+    ///   - reason: The engine's reason for ending it.
     /// - Returns: The result, which the sink receives after the handle is removed from libcurl.
-    func end(code: CURLcode?, own: TransferError.Code? = nil) -> TransferEnd {
+    func end(code: CURLcode?, reason: TransferError.Code? = nil) -> TransferEnd {
         isRunning = false
-        if let own, ownFailure == nil {
-            ownFailure = (own, CurlFailure.message(for: own, limits: request.options.limits), nil)
+        if let reason, engineFailure == nil {
+            engineFailure = (reason, CurlFailure.message(for: reason, limits: request.options.limits), nil)
         }
-        let (progress, isAcknowledgedNow) = look()
+        let (progress, isAcknowledgedNow) = measureProgress()
         // TLS sends a close alert before the socket is closed, which is not yet acknowledged at the last check.
         let isAcknowledged = isAcknowledgedNow || hasReportedAcknowledged
         let sent = max(progress.sent, mostSent)
         let evidence = TransferCounters(
             announced: request.body?.length, sent: sent, acknowledged: progress.acknowledged,
-            requestAcknowledged: assembler.head != nil || arrived(sent) > 0,
-            isBodyComplete: isHandedOver(sent), sawResponseHead: assembler.head != nil,
+            requestAcknowledged: assembler.head != nil || acknowledgedCount(sent) > 0,
+            isBodyComplete: isBodySent(sent), sawResponseHead: assembler.head != nil,
             isConnectionReused: connection?.isReused == true && probe != nil)
         let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
         if case .success(let response) = result {
-            if isFetchingChallenge { tell(response.head) }
+            if isFetchingChallenge { reportHead(response.head) }
             report(progress, isAcknowledged: isAcknowledged)
         }
         closeBody()
@@ -35,10 +35,10 @@ extension CurlTransfer {
     }
 
     /// Reports the response head, after the acknowledged bytes: a response to the whole body follows them.
-    func tell(_ head: HTTPResponse) {
-        if mayUseHTTP2, feed != nil, !isHandedOver(uploaded) { receivedEarlyResponse = true }
+    func reportHead(_ head: HTTPResponse) {
+        if mayUseHTTP2, feed != nil, !isBodySent(uploaded) { receivedEarlyResponse = true }
         if !hasReportedAcknowledged {
-            let (progress, isAcknowledged) = look()
+            let (progress, isAcknowledged) = measureProgress()
             report(progress, isAcknowledged: isAcknowledged)
         }
         sink?.transfer(.responseHead(head))
@@ -47,25 +47,31 @@ extension CurlTransfer {
     /// Returns the number of bytes that the peer acknowledged. If the socket has no such count, written bytes count as
     /// acknowledged. Over HTTP/2, libcurl does not report when the head was sent, so it counts once the connection is
     /// ready.
-    private func arrived(_ sent: Int64) -> UInt64 {
+    private func acknowledgedCount(_ sent: Int64) -> UInt64 {
         guard probe == nil else { return probe?.sample()?.acknowledged ?? 0 }
         return mayUseHTTP2 && connection != nil ? UInt64(max(1, sent)) : UInt64(max(0, sent))
     }
 
+    /// Whether libcurl wants to repeat a request whose response is final: a second challenge, or a 417 to the whole
+    /// body, which libcurl does not know to be complete if parts of it were sent directly.
+    var isResponseFinal: Bool {
+        isChallengedAgain || assembler.head?.status.code == 417 && feed.map { isBodySent($0.bytesRead) } == true
+    }
+
     private func recordExpectContinue() {
-        guard asksLeave, !isFetchingChallenge, connection != nil, let engine else { return }
-        let handedOver = feed?.handedOver ?? 0
+        guard expectsContinue, !isFetchingChallenge, connection != nil, let engine else { return }
+        let bytesRead = feed?.bytesRead ?? 0
         if expectationFailed || assembler.head?.status.code == 417 {
-            engine.expectations.learn(.refused, of: origin)
-        } else if assembler.sawContinue || (assembler.head != nil && handedOver == 0) {
-            engine.expectations.learn(.answered, of: origin)
-        } else if handedOver > 0 {
-            engine.expectations.learn(.ignored, of: origin)
+            engine.expectContinueCache.record(.rejected, for: origin)
+        } else if assembler.sawContinue || (assembler.head != nil && bytesRead == 0) {
+            engine.expectContinueCache.record(.supported, for: origin)
+        } else if bytesRead > 0 {
+            engine.expectContinueCache.record(.ignored, for: origin)
         }
     }
 
     /// Reports the end to the sink and releases the sink.
-    func tell(_ end: TransferEnd) {
+    func reportEnd(_ end: TransferEnd) {
         let last = sink
         sink = nil
         last?.transfer(.ended(end))
@@ -74,15 +80,15 @@ extension CurlTransfer {
     private func result(
         code: CURLcode?, evidence: TransferCounters, isAcknowledged: Bool
     ) -> Result<TransferResponse, TransferError> {
-        if isAnswered, ownFailure == nil, let head = assembler.head,
+        if isResponseFinal, engineFailure == nil, let head = assembler.head,
             code == CURLE_SEND_FAIL_REWIND || code == CURLE_ABORTED_BY_CALLBACK
         {
             return .success(TransferResponse(head: head, body: assembler.body))
         }
-        if let own = ownFailure {
+        if let own = engineFailure {
             return failure(own.code, own.message, evidence: evidence, curl: code, cause: own.cause)
         }
-        guard code == CURLE_OK || isWholeDespiteReset(code) else {
+        guard code == CURLE_OK || isCompleteDespiteReset(code) else {
             // A proxy's response to CONNECT, for which libcurl returns an unspecific code.
             let tunnel = connection == nil ? easy?.long(CURLINFO_HTTP_CONNECTCODE) ?? 0 : 0
             if tunnel >= 300 {
@@ -93,9 +99,9 @@ extension CurlTransfer {
             if connection == nil, CurlFailure.isOutOfDescriptors(code) {
                 return failure(.resourcesExhausted, CurlFailure.outOfDescriptors, evidence: evidence, curl: code)
             }
-            let meaning = CurlFailure.meaning(
+            let known = CurlFailure.codeAndMessage(
                 of: code ?? CURLE_OK, isConnected: connection != nil, sawResponseHead: evidence.sawResponseHead)
-            return failure(meaning.code, meaning.message, evidence: evidence, curl: code)
+            return failure(known.code, known.message, evidence: evidence, curl: code)
         }
         guard let head = assembler.head else {
             return failure(
@@ -115,7 +121,7 @@ extension CurlTransfer {
     /// Returns whether the server sent a complete response over HTTP/2 and ended the stream before it had received the
     /// whole body (RFC 9113 section 8.1). libcurl 7.88 then fails to send the rest; it sets an error text only for a
     /// stream that did not end cleanly.
-    private func isWholeDespiteReset(_ code: CURLcode?) -> Bool {
+    private func isCompleteDespiteReset(_ code: CURLcode?) -> Bool {
         code == CURLE_HTTP2_STREAM && assembler.head != nil && easy?.lastError.isEmpty == true
     }
 
@@ -125,7 +131,7 @@ extension CurlTransfer {
     ) -> Result<TransferResponse, TransferError> {
         let quoted = curl.flatMap { $0 == CURLE_OK ? nil : CurlFailure.quote($0) }
         let detail = easy?.lastError ?? ""
-        let isOwn = ownFailure != nil
+        let isOwn = engineFailure != nil
         return .failure(
             TransferError(
                 code, isOwn || detail.isEmpty ? message : "\(message) (\(detail))",

@@ -6,7 +6,7 @@ extension CurlTransfer {
     var mayUseHTTP2: Bool { request.options.httpVersion == .http2 }
 
     /// Sends held-back partial segments: nothing more follows in this round.
-    func letSegmentsGo() { probe?.setCorked(false) }
+    func uncork() { probe?.setCorked(false) }
 
     /// Returns whether libcurl may continue to read the response to CONNECT. It reads in an inner loop as long as bytes
     /// are available and calls this for each. A proxy that never stops sending would otherwise block all other
@@ -18,11 +18,11 @@ extension CurlTransfer {
             tunnelLoop = (engine.round, now)
             return true
         }
-        guard now - loop.began > Self.longestTunnelLoop else { return true }
-        ownFailure = (.proxyFailed, "The proxy's response to CONNECT does not end. Check the proxy.", nil)
+        guard now - loop.began > Self.maxTunnelLoop else { return true }
+        engineFailure = (.proxyFailed, "The proxy's response to CONNECT does not end. Check the proxy.", nil)
         return false
     }
 
     /// Longer than reading any response to CONNECT that has already arrived.
-    private static let longestTunnelLoop = Duration.milliseconds(500)
+    private static let maxTunnelLoop = Duration.milliseconds(500)
 }

@@ -28,7 +28,7 @@ final class CurlTransfer: @unchecked Sendable {
     var probe: SocketProbe?
     private(set) var connection: TransferConnection?
     private(set) var origin = ""
-    private(set) var asksLeave = false
+    private(set) var expectsContinue = false
     /// Whether the current request has no body and only asks for a Digest challenge, or was not challenged.
     private(set) var isFetchingChallenge = false
     /// Whether the request is sent again after a 417, without `Expect`.
@@ -38,7 +38,7 @@ final class CurlTransfer: @unchecked Sendable {
     private var pacer: SendPacer
     var direct: DirectSend
     private let sendsTLSRecords: Bool
-    private var sealed = TLSByteCounter()
+    private var tlsCounter = TLSByteCounter()
     /// For a body of unknown length, libcurl also counts the framing of chunks: this many bytes, without the current
     /// one.
     private var framing: Int64 = 0
@@ -47,7 +47,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Whether the head of the request must be sent before the body is read.
     var delaysBody = false
     /// The engine's reason for ending the transfer, which libcurl reports as an aborted callback.
-    var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
+    var engineFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
     private var began = ContinuousClock.now
     /// The time from the start to the last status line, which belongs to the final response. libcurl's own value stops
     /// at the first byte that is sent.
@@ -80,7 +80,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Creates the body's reader and configures a handle.
     func begin(on engine: CurlEngine, handle: EasyHandle, wake: @escaping @Sendable () -> Void) throws(TransferError) {
         self.engine = engine
-        origin = try engine.origins.check(request)
+        origin = try engine.originCache.check(request)
         if let body = request.body, body.length != 0 {
             do {
                 feed = try BodyFeed(body, wake: wake)
@@ -89,11 +89,13 @@ final class CurlTransfer: @unchecked Sendable {
                     .bodyFailed, "The body can't be read: \(error)".sentence, outcome: .notSent, cause: error)
             }
         }
-        if direct.isOpen { feed?.allowSending() }
+        if direct.isAllowed { feed?.allowSending() }
         isFetchingChallenge = request.options.digest != nil
-        asksLeave = request.shouldExpectContinue && engine.expectations.mayExpectContinue(origin)
-        headers = .headers(of: request, asksLeave: asksLeave)
-        if isFetchingChallenge { challengeHeaders = .headers(of: request, asksLeave: asksLeave, isQuestion: true) }
+        expectsContinue = request.shouldExpectContinue && engine.expectContinueCache.mayExpectContinue(origin)
+        headers = .headers(of: request, expectsContinue: expectsContinue)
+        if isFetchingChallenge {
+            challengeHeaders = .headers(of: request, expectsContinue: expectsContinue, isChallengeRequest: true)
+        }
         resolve = .connectTo(request.options.resolve)
         handle.reset()
         handle.configure(for: request, isAlone: engine.isIdle, headers: headers, resolve: resolve)
@@ -106,7 +108,7 @@ final class CurlTransfer: @unchecked Sendable {
             throw error
         }
         handle.setCallbacks(transfer: self, engine: engine)
-        if let (option, code) = handle.refusal {
+        if let (option, code) = handle.rejectedOption {
             closeBody()
             throw TransferError(
                 .invalidRequest, "libcurl rejected option \(option.rawValue): \(CurlFailure.quote(code)).",
@@ -119,12 +121,12 @@ final class CurlTransfer: @unchecked Sendable {
         isRunning = true
     }
 
-    func join(_ multi: borrowing MultiHandle) -> CURLMcode {
+    func add(to multi: borrowing MultiHandle) -> CURLMcode {
         multi.add(easy!)
     }
 
     /// Removes the transfer from libcurl. This closes the socket of an unfinished transfer.
-    func leave(_ multi: borrowing MultiHandle) -> EasyHandle? {
+    func remove(from multi: borrowing MultiHandle) -> EasyHandle? {
         if let easy { multi.remove(easy) }
         if let socket = probe?.socket { engine?.sockets.forget(self, on: socket) }
         defer { (easy, engine) = (nil, nil) }
@@ -140,36 +142,36 @@ final class CurlTransfer: @unchecked Sendable {
     /// Called when the request is about to be written.
     ///
     /// - Returns: Whether it may be. libcurl calls this a second time when it wants to send a request again.
-    func connectionIsReady(_ ends: ConnectionEnds) -> Bool {
+    func connectionIsReady(_ endpoints: ConnectionEndpoints) -> Bool {
         guard connection == nil || canResend else {
-            if !isAnswered {
-                ownFailure = (.connectionLost, "The connection was lost before a response arrived.", nil)
+            if !isResponseFinal {
+                engineFailure = (.connectionLost, "The connection was lost before a response arrived.", nil)
             }
             return false
         }
         if isFetchingChallenge, assembler.head != nil {
             isFetchingChallenge = false
-            assembler.startOver()
+            assembler.reset()
             // libcurl writes the request after this callback returns.
             easy!.set(CURLOPT_HTTPHEADER, headers)
         }
-        assembler.requestBegins()
+        assembler.requestWillBegin()
         let isReused = easy!.long(CURLINFO_NUM_CONNECTS) == 0
         let connection = TransferConnection(
-            isReused: isReused, peerAddress: request.options.unixSocket ?? ends.peerAddress,
-            peerPort: Int(ends.peerPort))
+            isReused: isReused, peerAddress: request.options.unixSocket ?? endpoints.peerAddress,
+            peerPort: Int(endpoints.peerPort))
         let isFirst = self.connection == nil
         self.connection = connection
         // An HTTP/2 connection is shared, so the kernel's counters do not belong to this transfer.
-        if !mayUseHTTP2 { probe = engine?.sockets.claim(ends, for: self) }
+        if !mayUseHTTP2 { probe = engine?.sockets.claim(endpoints, for: self) }
         // Any bytes that could be read now are not a response to this request.
         if isReused, probe?.hasInput == true {
-            ownFailure = (
+            engineFailure = (
                 .connectionLost, "The server closed the connection, or sent a response without a request.", nil
             )
             return false
         }
-        (sealed, framing) = (TLSByteCounter(), 0)
+        (tlsCounter, framing) = (TLSByteCounter(), 0)
         if isFirst { sink?.transfer(.connected(connection)) }
         if assembler.head?.status.code == 417 { expectationFailed = true }
         corkHead()
@@ -183,7 +185,8 @@ final class CurlTransfer: @unchecked Sendable {
     /// Not used if both would fit into one segment, whose maximum size is just under 64 KiB: the acknowledgement of a
     /// request that is read and then reset depends on two segments (decision 0003).
     private func corkHead() {
-        guard let length = request.body?.length, length > 64 << 10, !asksLeave, !isFetchingChallenge else { return }
+        guard let length = request.body?.length, length > 64 << 10 else { return }
+        guard !expectsContinue, !isFetchingChallenge else { return }
         setCorked()
     }
 
@@ -191,13 +194,13 @@ final class CurlTransfer: @unchecked Sendable {
     private func setCorked() {
         guard probe != nil, let engine else { return }
         probe!.setCorked(true)
-        engine.held.append(self)
+        engine.corked.append(self)
     }
 
     /// Whether the server can't have acted on the bytes sent so far: it requested the same request without `Expect`
     /// (417) or with credentials (401), or no byte of the request's body was handed over.
     private var canResend: Bool {
-        guard (feed?.handedOver ?? 0) == 0, !isChallengedAgain else { return false }
+        guard (feed?.bytesRead ?? 0) == 0, !isChallengedAgain else { return false }
         return feed != nil || assembler.head?.status.code == 417 || isFetchingChallenge && assembler.head != nil
     }
 
@@ -207,44 +210,38 @@ final class CurlTransfer: @unchecked Sendable {
         request.options.digest != nil && !isFetchingChallenge && assembler.head?.status.code == 401
     }
 
-    /// Whether libcurl wants to repeat a request whose response is final: a second challenge, or a 417 to the whole
-    /// body, which libcurl does not know to be complete if parts of it were sent directly.
-    var isAnswered: Bool {
-        isChallengedAgain || assembler.head?.status.code == 417 && feed.map { isHandedOver($0.handedOver) } == true
-    }
-
-    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFeed.Answer {
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFeed.ReadResult {
         guard feed != nil else { return .bytes(0) }
         // libcurl ignores a pause before the connection is established.
         guard !isPaused, !waitsForHead() else { return .pause }
         delayedUntil = nil
-        let most = pacer.rate == nil ? sendDirectly(buffer.count) : pacedRoom()
+        let most = pacer.rate == nil ? sendDirectly(buffer.count) : pacedAllowance()
         guard let most, let room = readable(most) else { return .pause }
         // All bytes handed over before have been sent, so any excess in libcurl's count is chunk framing.
-        if feed!.length == nil { framing = max(framing, uploaded - feed!.handedOver) }
+        if feed!.length == nil { framing = max(framing, uploaded - feed!.bytesRead) }
         if sendsTLSRecords, let written = probe?.writtenAtMost {
-            sealed.level(body: uploaded - framing, writtenAtMost: written)
+            tlsCounter.align(body: uploaded - framing, writtenAtMost: written)
         }
         let answer = unsafe feed!.fill(UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(room)))
         if case .bytes(let count) = answer {
-            pacer.spend(count)
-            if sendsTLSRecords, count > TLSByteCounter.record { setCorked() }
+            pacer.consume(count)
+            if sendsTLSRecords, count > TLSByteCounter.maxRecordSize { setCorked() }
         }
         if answer == .abort, let failure = feed?.failure {
-            ownFailure = (.bodyFailed, "The body can't be read: \(failure)".sentence, failure)
+            engineFailure = (.bodyFailed, "The body can't be read: \(failure)".sentence, failure)
         }
         return answer
     }
 
     /// Returns the number of bytes that the rate limit permits, or `nil` to ask again at ``delayedUntil``.
-    private func pacedRoom() -> Int? {
+    private func pacedAllowance() -> Int? {
         let now = ContinuousClock.now
-        let room = pacer.room(now: now)
-        if room == 0 { hold(until: pacer.due(now: now)) }
+        let room = pacer.allowance(now: now)
+        if room == 0 { delayBody(until: pacer.due(now: now)) }
         return room == 0 ? nil : room
     }
 
-    func hold(until due: ContinuousClock.Instant) {
+    func delayBody(until due: ContinuousClock.Instant) {
         delayedUntil = due
         engine?.release(by: due)
     }
@@ -252,11 +249,11 @@ final class CurlTransfer: @unchecked Sendable {
     /// Returns whether libcurl may rewind the body to send it again, for example after the connection died. Allowed
     /// only if no byte of the body was handed over; the session decides about other repetitions.
     func allowsRewind(to offset: Int) -> Bool {
-        mostSent = max(mostSent, feed?.handedOver ?? 0)
+        mostSent = max(mostSent, feed?.bytesRead ?? 0)
         return offset == 0 && mostSent == 0
     }
 
-    func takeHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
         do {
             let line = unsafe Span<UInt8>(_unsafeBytes: bytes)
             // "HTTP/" starts a head; field names contain no slash.
@@ -264,24 +261,24 @@ final class CurlTransfer: @unchecked Sendable {
                 timeToResponse = .now - began
                 responseDidBegin()
             }
-            if try assembler.takeLine(line), let head = assembler.head, !isExpectationFailure(head),
+            if try assembler.appendLine(line), let head = assembler.head, !isExpectationFailure(head),
                 !isFetchingChallenge
             {
-                tell(head)
+                reportHead(head)
             }
             return true
         } catch {
-            refuse(error)
+            fail(error)
             return false
         }
     }
 
-    func takeResponseBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    func receiveResponseBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         do {
-            try unsafe assembler.takeBody(bytes)
+            try unsafe assembler.appendBody(bytes)
             return true
         } catch {
-            refuse(error)
+            fail(error)
             return false
         }
     }
@@ -293,12 +290,12 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Returns whether the head is a 417 to our `Expect`, after which libcurl repeats the request without it.
     private func isExpectationFailure(_ head: HTTPResponse) -> Bool {
-        asksLeave && !expectationFailed && head.status.code == 417
+        expectsContinue && !expectationFailed && head.status.code == 417
     }
 
-    private func refuse(_ failure: ResponseAssembler.Failure) {
+    private func fail(_ failure: ResponseAssembler.Failure) {
         let (code, message) = CurlFailure.error(for: failure, limits: request.options.limits)
-        ownFailure = (code, message, nil)
+        engineFailure = (code, message, nil)
     }
 
     // MARK: - Control by the engine
@@ -307,14 +304,14 @@ final class CurlTransfer: @unchecked Sendable {
     ///
     /// - Returns: The limit that expired, if any.
     func tick(now: ContinuousClock.Instant) -> TransferError.Code? {
-        let (progress, isAcknowledged) = look()
+        let (progress, isAcknowledged) = measureProgress()
         report(progress, isAcknowledged: isAcknowledged)
-        let sight = TransferWatch.TransferSnapshot(
-            isConnected: connection != nil, isPaused: isPaused, handedOver: feed?.handedOver ?? 0, sent: progress.sent,
+        let snapshot = TransferWatch.TransferSnapshot(
+            isConnected: connection != nil, isPaused: isPaused, bytesRead: feed?.bytesRead ?? 0, sent: progress.sent,
             acknowledged: progress.acknowledged, hasPendingBytes: hasPendingBytes,
             hasEarlyResponse: mayUseHTTP2 && assembler.head != nil,
             isRequestAcknowledged: isAcknowledged || isFetchingChallenge)
-        return watch.check(sight, now: now)
+        return watch.check(snapshot, now: now)
     }
 
     func setPaused(_ paused: Bool) {
@@ -332,15 +329,15 @@ final class CurlTransfer: @unchecked Sendable {
     func limit(to rate: ByteCount?) {
         guard isRunning else { return }
         pacer.limit(to: rate, now: .now)
-        if delayedUntil != nil { goOn() }
+        if delayedUntil != nil { resumeBody() }
     }
 
     /// Continues a body that waits for its rate limit, if it is due.
     func resumeIfDue(_ now: ContinuousClock.Instant) {
-        if let due = delayedUntil, due <= now { goOn() }
+        if let due = delayedUntil, due <= now { resumeBody() }
     }
 
-    private func goOn() {
+    private func resumeBody() {
         delayedUntil = nil
         if isRunning, !isPaused { applyPause() }
     }
@@ -352,22 +349,22 @@ final class CurlTransfer: @unchecked Sendable {
     // MARK: - Snapshots
 
     /// Returns the position in the body, and whether the peer has acknowledged the whole request.
-    func look() -> (TransferProgress, isRequestAcknowledged: Bool) {
+    func measureProgress() -> (TransferProgress, isRequestAcknowledged: Bool) {
         guard connection != nil else { return (TransferProgress(sent: 0, acknowledged: 0, accuracy: accuracy), false) }
-        var sent = min(uploaded - framing, feed?.handedOver ?? 0)
+        var sent = min(uploaded - framing, feed?.bytesRead ?? 0)
         // After everything was acknowledged, nothing changes; a check costs two system calls.
         if hasReportedAcknowledged, let last = lastSeen, last.sent == sent { return (last, true) }
         hasPendingBytes = false
         guard let sample = probe?.sample() else {
-            return (TransferProgress(sent: sent, acknowledged: sent, accuracy: .estimated), isHandedOver(sent))
+            return (TransferProgress(sent: sent, acknowledged: sent, accuracy: .estimated), isBodySent(sent))
         }
-        sent = max(sent, min(sealed.left(writtenAtLeast: sample.written), feed?.handedOver ?? 0))
+        sent = max(sent, min(tlsCounter.bytesSent(writtenAtLeast: sample.written), feed?.bytesRead ?? 0))
         let pending = Int64(sample.pending)
         hasPendingBytes = pending > 0
         let acknowledged = max(reported?.acknowledged ?? 0, max(0, sent - pending))
         let progress = TransferProgress(sent: sent, acknowledged: min(sent, acknowledged), accuracy: accuracy)
         lastSeen = progress
-        return (progress, isHandedOver(sent) && pending == 0)
+        return (progress, isBodySent(sent) && pending == 0)
     }
 
     /// The number of body bytes handed to the kernel, by libcurl or directly.
@@ -375,7 +372,7 @@ final class CurlTransfer: @unchecked Sendable {
         (easy?.offset(CURLINFO_SIZE_UPLOAD_T) ?? 0) + (feed?.sentDirectly ?? 0)
     }
 
-    func isHandedOver(_ sent: Int64) -> Bool {
+    func isBodySent(_ sent: Int64) -> Bool {
         guard let feed else { return connection != nil }
         return feed.length.map { sent >= $0 } ?? feed.isAtEnd
     }

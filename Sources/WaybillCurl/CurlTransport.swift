@@ -78,7 +78,7 @@ public final class CurlTransport: UploadTransport {
         logger?.debug("attempt started", metadata: ["upload": "\(request.id)", "method": "\(request.method)"])
         let transfer = CurlTransfer(request, sink: sink)
         guard let inbox = post(.start(transfer)) else {
-            transfer.tell(CurlFailure.withoutEngine(request))
+            transfer.reportEnd(CurlFailure.withoutEngine(request))
             return NoTransferControl()
         }
         return CurlTransferControl(transfer: transfer, inbox: inbox)

@@ -11,25 +11,25 @@ import WaybillCore
 /// does.
 struct DirectSend {
     /// Whether direct sending is allowed for this transfer. Whether it is possible is determined while sending.
-    let isOpen: Bool
+    let isAllowed: Bool
     /// The position in the body after the last directly sent bytes, or `nil` if all of them are known to be
     /// acknowledged.
     private(set) var unacknowledgedEnd: Int64?
-    private var patience = Self.initialPollDelay
+    private var pollDelay = Self.initialPollDelay
 
     /// The number of bytes that libcurl receives first: it must have sent something before bytes are sent directly.
-    static let first = 64 << 10
+    static let initialBytes = 64 << 10
     /// The maximum per call, so that other transfers get their turn.
-    static let atOnce = 4 << 20
+    static let maxBytesPerCall = 4 << 20
     /// The end of a body is always read; it is sent while the directly sent bytes are being acknowledged.
     static let alwaysReadBytes = 512 << 10
     /// The last bytes wait for that acknowledgement. Reading them includes the final check that no file was changed.
-    static let heldBack = 4 << 10
+    static let finalBytes = 4 << 10
     static let initialPollDelay = Duration.milliseconds(1)
     static let maximumPollDelay = Duration.milliseconds(16)
 
     init(_ request: TransferRequest) {
-        isOpen =
+        isAllowed =
             CurlLibrary.reliesOnReadCallbackForEnd && request.options.httpVersion == .http1 && !request.isOverTLS
             && !request.hasProxyOverTLS
             // libcurl compares its count with the length if a challenge arrives late, and other options may have any
@@ -39,36 +39,36 @@ struct DirectSend {
     }
 
     /// Returns the number of bytes that may be sent directly now.
-    static func room(handedOver: Int64, of length: Int64) -> Int {
-        Int(max(0, min(Int64(atOnce), length - handedOver - Int64(alwaysReadBytes))))
+    static func sendableCount(bytesRead: Int64, of length: Int64) -> Int {
+        Int(max(0, min(Int64(maxBytesPerCall), length - bytesRead - Int64(alwaysReadBytes))))
     }
 
     /// Returns the number of bytes that libcurl receives after each direct send. With fewer unsent bytes than 1/32 of
     /// its buffer, libcurl would ask for more, and would hold unsent bytes whenever the socket is full.
-    static func between(buffer: Int) -> Int {
+    static func libcurlShare(ofBuffer buffer: Int) -> Int {
         max(16 << 10, buffer / 32)
     }
 
     /// Records that bytes up to `end` were sent directly.
-    mutating func note(end: Int64) {
+    mutating func recordSend(end: Int64) {
         unacknowledgedEnd = end
-        patience = Self.initialPollDelay
+        pollDelay = Self.initialPollDelay
     }
 
     /// Returns the time until the next check. It doubles each time, because the acknowledgement may take a while and
     /// the following bytes are already being sent.
-    mutating func wait() -> Duration {
-        defer { patience = min(patience * 2, Self.maximumPollDelay) }
-        return patience
+    mutating func nextPollDelay() -> Duration {
+        defer { pollDelay = min(pollDelay * 2, Self.maximumPollDelay) }
+        return pollDelay
     }
 
     /// Returns how many of the following bytes may be read now; 0 to ask again later. Calls `acknowledged` only near
     /// the end.
-    mutating func readable(handedOver: Int64, of length: Int64, upTo most: Int, acknowledged: () -> Int64?) -> Int {
+    mutating func readable(bytesRead: Int64, of length: Int64, upTo most: Int, acknowledged: () -> Int64?) -> Int {
         guard let end = unacknowledgedEnd else { return most }
-        let left = length - handedOver - Int64(Self.heldBack)
-        guard left < most else { return most }
-        if let acknowledged = acknowledged(), acknowledged < end { return Int(max(0, left)) }
+        let remaining = length - bytesRead - Int64(Self.finalBytes)
+        guard remaining < most else { return most }
+        if let acknowledged = acknowledged(), acknowledged < end { return Int(max(0, remaining)) }
         unacknowledgedEnd = nil
         return most
     }

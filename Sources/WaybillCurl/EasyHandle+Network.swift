@@ -28,7 +28,7 @@ extension EasyHandle {
         set(peer.version, wb_sslversion_tls_1_2)
         if tls.certificateAuthorities != nil || tls.certificateAuthoritiesPEM != nil {
             // Trust only these: by default, libcurl would also search the system's directory.
-            set(peer.folder, nil as String?)
+            set(peer.directory, nil as String?)
         }
         if let path = tls.certificateAuthorities { set(peer.authorities, path) }
         if let text = tls.certificateAuthoritiesPEM { set(peer.authoritiesBlob, blob: Array(text.utf8)) }
@@ -75,12 +75,12 @@ extension EasyHandle {
 
 /// The names of the TLS options, which libcurl has twice: for the server and for a proxy with TLS.
 private struct TLSOptionNames {
-    var version, folder, authorities, authoritiesBlob, pin, verifyPeer, verifyHost: CURLoption
+    var version, directory, authorities, authoritiesBlob, pin, verifyPeer, verifyHost: CURLoption
     var certificate, certificateBlob, certificateType, key, keyBlob, keyType, passphrase: CURLoption
 
     static var server: TLSOptionNames {
         TLSOptionNames(
-            version: CURLOPT_SSLVERSION, folder: CURLOPT_CAPATH, authorities: CURLOPT_CAINFO,
+            version: CURLOPT_SSLVERSION, directory: CURLOPT_CAPATH, authorities: CURLOPT_CAINFO,
             authoritiesBlob: CURLOPT_CAINFO_BLOB, pin: CURLOPT_PINNEDPUBLICKEY, verifyPeer: CURLOPT_SSL_VERIFYPEER,
             verifyHost: CURLOPT_SSL_VERIFYHOST, certificate: CURLOPT_SSLCERT, certificateBlob: CURLOPT_SSLCERT_BLOB,
             certificateType: CURLOPT_SSLCERTTYPE, key: CURLOPT_SSLKEY, keyBlob: CURLOPT_SSLKEY_BLOB,
@@ -89,7 +89,7 @@ private struct TLSOptionNames {
 
     static var proxy: TLSOptionNames {
         TLSOptionNames(
-            version: CURLOPT_PROXY_SSLVERSION, folder: CURLOPT_PROXY_CAPATH, authorities: CURLOPT_PROXY_CAINFO,
+            version: CURLOPT_PROXY_SSLVERSION, directory: CURLOPT_PROXY_CAPATH, authorities: CURLOPT_PROXY_CAINFO,
             authoritiesBlob: CURLOPT_PROXY_CAINFO_BLOB, pin: CURLOPT_PROXY_PINNEDPUBLICKEY,
             verifyPeer: CURLOPT_PROXY_SSL_VERIFYPEER, verifyHost: CURLOPT_PROXY_SSL_VERIFYHOST,
             certificate: CURLOPT_PROXY_SSLCERT, certificateBlob: CURLOPT_PROXY_SSLCERT_BLOB,

@@ -102,9 +102,11 @@ extension StringList {
     ///
     /// A request for a Digest challenge omits the idempotency key: a server that does not challenge it would otherwise
     /// answer the actual request with the stored response to this one.
-    static func headers(of request: TransferRequest, asksLeave: Bool, isQuestion: Bool = false) -> StringList {
+    static func headers(
+        of request: TransferRequest, expectsContinue: Bool, isChallengeRequest: Bool = false
+    ) -> StringList {
         var list = StringList()
-        for field in request.headers where !isQuestion || field.name.canonicalName != "idempotency-key" {
+        for field in request.headers where !isChallengeRequest || field.name.canonicalName != "idempotency-key" {
             // In libcurl, "Name;" is a field with an empty value; "Name:" would remove the field.
             if field.value.isEmpty {
                 list.append(field.name.rawName, ";")
@@ -116,7 +118,7 @@ extension StringList {
         if !request.headers.contains(.accept) { list.append("Accept: */*") }
         // libcurl adds `Expect` itself and omits it when it repeats the request after a 417; our line would be
         // repeated.
-        if !asksLeave { list.append("Expect:") }
+        if !expectsContinue { list.append("Expect:") }
         if let body = request.body, body.length == nil { list.append("Transfer-Encoding: chunked") }
         return list
     }
@@ -168,5 +170,25 @@ extension Duration {
         let (seconds, attoseconds) = components
         // Clamp to eleven days: this keeps every sum and every C type of libcurl in range.
         return Int(max(0, min(1_000_000, seconds))) * 1_000 + Int(attoseconds / 1_000_000_000_000_000)
+    }
+}
+
+extension TransferRequest {
+    /// Whether the URL's scheme is `https`.
+    var isOverTLS: Bool { Self.isHTTPS(url) }
+
+    /// Whether the connection to the proxy uses TLS.
+    var hasProxyOverTLS: Bool { options.proxy.map(Self.isHTTPS) ?? false }
+
+    /// Whether the bytes given to the kernel are TLS records.
+    var sendsTLSRecords: Bool { isOverTLS || hasProxyOverTLS }
+
+    /// Compares the scheme case-insensitively. Avoids a slice, because every transfer calls this several times.
+    private static func isHTTPS(_ url: String) -> Bool {
+        var letters = url.utf8.makeIterator()
+        for expected in "https:".utf8 {
+            guard let letter = letters.next(), letter | 0x20 == expected | 0x20 else { return false }
+        }
+        return true
     }
 }

@@ -2,12 +2,12 @@ import CWaybillCurl
 
 /// The owner of a `CURL *`, which frees it and sets its options with typed methods.
 ///
-/// A rejected option is recorded instead of thrown, so that options can be set in sequence; ``refusal`` is the first
-/// one.
+/// A rejected option is recorded instead of thrown, so that options can be set in sequence; ``rejectedOption`` is the
+/// first one.
 @safe final class EasyHandle {
     let raw: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
-    private(set) var refusal: (option: CURLoption, code: CURLcode)?
+    private(set) var rejectedOption: (option: CURLoption, code: CURLcode)?
 
     init?() {
         guard let handle = unsafe curl_easy_init() else { return nil }
@@ -24,16 +24,16 @@ import CWaybillCurl
     /// Resets all options of the handle; its connections and TLS sessions are kept by the multi handle.
     func reset() {
         unsafe curl_easy_reset(raw)
-        refusal = nil
+        rejectedOption = nil
         unsafe errorText.pointee = 0
-        note(CURLOPT_ERRORBUFFER, unsafe wb_setopt_pointer(raw, CURLOPT_ERRORBUFFER, errorText))
+        record(CURLOPT_ERRORBUFFER, unsafe wb_setopt_pointer(raw, CURLOPT_ERRORBUFFER, errorText))
     }
 
     /// The address of the handle, by which libcurl identifies it.
     var address: UInt { unsafe UInt(bitPattern: raw) }
 
     func set(_ option: CURLoption, _ value: Int) {
-        note(option, unsafe wb_setopt_long(raw, option, value))
+        record(option, unsafe wb_setopt_long(raw, option, value))
     }
 
     func set(_ option: CURLoption, _ value: Bool) {
@@ -42,27 +42,27 @@ import CWaybillCurl
 
     /// Sets an option whose name ends in `_LARGE`.
     func set(_ option: CURLoption, large value: Int64) {
-        note(option, unsafe wb_setopt_off(raw, option, Int(value)))
+        record(option, unsafe wb_setopt_off(raw, option, Int(value)))
     }
 
     func set(_ option: CURLoption, _ value: String?) {
-        note(option, unsafe wb_setopt_string(raw, option, value))
+        record(option, unsafe wb_setopt_string(raw, option, value))
     }
 
     func set(_ option: CURLoption, _ list: borrowing StringList) {
-        note(option, unsafe wb_setopt_slist(raw, option, list.first))
+        record(option, unsafe wb_setopt_slist(raw, option, list.first))
     }
 
     /// Sets a blob option; libcurl copies the bytes.
     func set(_ option: CURLoption, blob bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { buffer in
             guard let start = buffer.baseAddress else { return }
-            note(option, unsafe wb_setopt_blob(raw, option, start, buffer.count))
+            record(option, unsafe wb_setopt_blob(raw, option, start, buffer.count))
         }
     }
 
-    func note(_ option: CURLoption, _ code: CURLcode) {
-        if code != CURLE_OK, refusal == nil { refusal = (option, code) }
+    func record(_ option: CURLoption, _ code: CURLcode) {
+        if code != CURLE_OK, rejectedOption == nil { rejectedOption = (option, code) }
     }
 
     func long(_ info: CURLINFO) -> Int {
@@ -122,5 +122,20 @@ import CWaybillCurl
             unsafe buffer[end] = 0
             if let longer = unsafe curl_slist_append(first, buffer.baseAddress!) { unsafe first = longer }
         }
+    }
+}
+
+/// A pool of unused easy handles. A reused handle keeps its memory and its TLS sessions. A handle whose transfer failed
+/// is discarded, because after some failures a handle can't send again (`CURLE_SEND_FAIL_REWIND`).
+struct HandlePool {
+    private var handles: [EasyHandle] = []
+
+    /// Returns a pooled or new handle; `nil` if memory is exhausted.
+    mutating func take() -> EasyHandle? {
+        handles.popLast() ?? EasyHandle()
+    }
+
+    mutating func put(_ handle: EasyHandle) {
+        if handles.count < 16 { handles.append(handle) }
     }
 }

@@ -55,7 +55,7 @@ final class EngineInbox: Sendable {
     /// Stays awake until a command arrives or the time has passed.
     ///
     /// - Returns: Whether a command arrived.
-    func linger(for time: Duration) -> Bool {
+    func spin(for time: Duration) -> Bool {
         let end = ContinuousClock.now + time
         while state.withLock({ $0.commands.isEmpty }) {
             guard ContinuousClock.now < end else { return false }
@@ -89,5 +89,28 @@ final class EngineInbox: Sendable {
             state.commands = []
         }
         multi.free()
+    }
+}
+
+/// Keeps the engine awake for a short time after its last transfer has ended.
+///
+/// A program that sends uploads one after the other starts the next one some microseconds after the previous response.
+/// Staying awake saves each upload two system calls on either side and the wake-up time of a thread, which is a fifth
+/// of a small upload. If the next upload takes longer, the wait is wasted: after each unsuccessful wait, a growing
+/// number of ends skips it, first one, then three, then seven, at most 63.
+struct IdleSpin {
+    /// Slightly longer than it takes to deliver a response and to start the next upload.
+    private static let duration = Duration.microseconds(100)
+
+    private var skips = 0
+    private var remainingSkips = 0
+
+    mutating func spin(_ inbox: EngineInbox) {
+        guard remainingSkips == 0 else {
+            remainingSkips -= 1
+            return
+        }
+        skips = inbox.spin(for: Self.duration) ? 0 : min(63, skips * 2 + 1)
+        remainingSkips = skips
     }
 }

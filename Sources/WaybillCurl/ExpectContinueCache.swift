@@ -4,31 +4,31 @@
 /// the wait, and a server that rejects it costs a round trip, so it is not sent to such a server again.
 struct ExpectContinueCache {
     /// The reaction of a server to the expectation.
-    enum Experience: Hashable {
+    enum Reaction: Hashable {
         /// It responded with `100`, or immediately with a final status.
-        case answered
+        case supported
         /// The wait expired and the body was sent anyway.
         case ignored
         /// It responded with 417.
-        case refused
+        case rejected
     }
 
     /// Sufficient for the servers of one program; the oldest entry is removed first.
     static let capacity = 256
 
-    private var experiences: [String: Experience] = [:]
+    private var reactions: [String: Reaction] = [:]
     private var order: [String] = []
 
     /// Returns whether to send the expectation to this origin.
     func mayExpectContinue(_ origin: String) -> Bool {
-        switch experiences[origin] {
-        case nil, .answered: true
-        case .ignored, .refused: false
+        switch reactions[origin] {
+        case nil, .supported: true
+        case .ignored, .rejected: false
         }
     }
 
-    mutating func learn(_ experience: Experience, of origin: String) {
-        if experiences.updateValue(experience, forKey: origin) == nil { order.append(origin) }
-        if order.count > Self.capacity { experiences[order.removeFirst()] = nil }
+    mutating func record(_ reaction: Reaction, for origin: String) {
+        if reactions.updateValue(reaction, forKey: origin) == nil { order.append(origin) }
+        if order.count > Self.capacity { reactions[order.removeFirst()] = nil }
     }
 }

@@ -16,10 +16,10 @@ enum NetworkCheck {
         try check(options.proxyTLS, "for the proxy")
         if let path = options.unixSocket {
             guard !path.isEmpty, path.utf8.count <= 107, !path.utf8.contains(0) else {
-                throw refused("The path of a Unix socket must have 1 to 107 bytes and no NUL (unix(7)).")
+                throw invalidRequest("The path of a Unix socket must have 1 to 107 bytes and no NUL (unix(7)).")
             }
             guard options.proxy == nil else {
-                throw refused("A Unix socket and a proxy can't be combined. Remove one.")
+                throw invalidRequest("A Unix socket and a proxy can't be combined. Remove one.")
             }
         }
         for option in options.curlOptions { _ = try CurlOptionCheck.number(of: option) }
@@ -32,43 +32,45 @@ enum NetworkCheck {
     private static func checkProxy(_ options: TransferOptions, origin: String) throws(TransferError) {
         guard let proxy = options.proxy, !proxy.isEmpty else {
             guard options.proxyCredential == nil else {
-                throw refused("Proxy credentials are set without a proxy. Set the proxy, too.")
+                throw invalidRequest("Proxy credentials are set without a proxy. Set the proxy, too.")
             }
             return
         }
         guard let url = ParsedURL(proxy, flags: UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_DEFAULT_SCHEME)) else {
-            throw refused("The proxy URL is invalid. Use scheme://host:port.")
+            throw invalidRequest("The proxy URL is invalid. Use scheme://host:port.")
         }
         let scheme = proxy.contains("://") ? url.scheme : "http"
         guard schemes.contains(scheme) else {
-            throw refused(
+            throw invalidRequest(
                 "The proxy scheme must be http, https, socks4, socks4a, socks5 or socks5h; got \"\(scheme)\".")
         }
         if scheme == "https", unsafe curl_version_info(wb_version_now).pointee.features & CURL_VERSION_HTTPS_PROXY == 0
         {
-            throw refused("The loaded libcurl does not support HTTPS proxies. Use an http proxy, or another libcurl.")
+            throw invalidRequest(
+                "The loaded libcurl does not support HTTPS proxies. Use an http proxy, or another libcurl.")
         }
         // The default of libcurl for proxies, if the scheme has none.
         let port = url.port.isEmpty ? (scheme == "https" ? "443" : "1080") : url.port
         guard !origin.hasSuffix("://\(url.host):\(port)") else {
-            throw refused("The proxy has the same host and port as the URL of the upload. Use another proxy, or none.")
+            throw invalidRequest(
+                "The proxy has the same host and port as the URL of the upload. Use another proxy, or none.")
         }
         if let credential = options.proxyCredential {
             guard url.user.isEmpty, url.password.isEmpty else {
-                throw refused("Proxy credentials are set both in the proxy URL and separately. Remove one.")
+                throw invalidRequest("Proxy credentials are set both in the proxy URL and separately. Remove one.")
             }
             let isHTTP = scheme.hasPrefix("http")
             guard isPlain(credential.user), isPlain(credential.password.value), !credential.user.isEmpty,
                 !isHTTP || !credential.user.contains(":")
             else {
-                throw refused(
+                throw invalidRequest(
                     "User and password of the proxy must not contain control characters. The user must not be empty, "
                         + "and for HTTP, it must not contain a colon.")
             }
         }
         for entry in options.proxyExceptions {
             guard !entry.isEmpty, entry.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ",") }) else {
-                throw refused("A proxy exception must be one host, address or range, without commas and spaces.")
+                throw invalidRequest("A proxy exception must be one host, address or range, without commas and spaces.")
             }
         }
     }
@@ -79,27 +81,29 @@ enum NetworkCheck {
         if let path = tls.certificateAuthorities { try checkFile(path, "The certificate authorities \(peer)") }
         if let text = tls.certificateAuthoritiesPEM {
             guard tls.certificateAuthorities == nil else {
-                throw refused("The certificate authorities \(peer) are set both as a file and in memory. Remove one.")
+                throw invalidRequest(
+                    "The certificate authorities \(peer) are set both as a file and in memory. Remove one.")
             }
             guard text.contains("-----BEGIN CERTIFICATE-----") else {
-                throw refused("The certificate authorities \(peer) have no line -----BEGIN CERTIFICATE-----. Use PEM.")
+                throw invalidRequest(
+                    "The certificate authorities \(peer) have no line -----BEGIN CERTIFICATE-----. Use PEM.")
             }
         }
         for pin in tls.pinnedKeys where !isPin(pin) {
-            throw refused(
+            throw invalidRequest(
                 "The pinned key \"\(pin)\" \(peer) is invalid. Use sha256// and the 44 characters of a hash in Base64.")
         }
         guard let client = tls.clientCertificate else { return }
         try check(client.certificate, client.format, "The client certificate \(peer)")
         if let key = client.key {
             guard client.format == .pem else {
-                throw refused(
+                throw invalidRequest(
                     "The client certificate \(peer) is a PKCS #12 file, which contains the key. Remove the other key.")
             }
             try check(key, .pem, "The client key \(peer)")
         }
         guard client.passphrase?.value.utf8.contains(0) != true else {
-            throw refused("The passphrase of the client key \(peer) must not contain a NUL.")
+            throw invalidRequest("The passphrase of the client key \(peer) must not contain a NUL.")
         }
     }
 
@@ -111,7 +115,8 @@ enum NetworkCheck {
         case .bytes(let bytes):
             let marker = Array("-----BEGIN ".utf8)
             guard !bytes.isEmpty, format != .pem || bytes.firstRange(of: marker) != nil else {
-                throw refused("\(name) is empty or not PEM (\(bytes.count) bytes). PEM has a line -----BEGIN …-----.")
+                throw invalidRequest(
+                    "\(name) is empty or not PEM (\(bytes.count) bytes). PEM has a line -----BEGIN …-----.")
             }
         }
     }
@@ -120,7 +125,10 @@ enum NetworkCheck {
         var status = stat()
         guard !path.isEmpty, !path.utf8.contains(0), unsafe stat(path, &status) == 0, unsafe access(path, R_OK) == 0,
             status.st_mode & S_IFMT != S_IFDIR
-        else { throw refused("\(name): the file \"\(path)\" can't be read. Check the path and its permissions.") }
+        else {
+            throw invalidRequest(
+                "\(name): the file \"\(path)\" can't be read. Check the path and its permissions.")
+        }
     }
 
     private static func isPin(_ text: String) -> Bool {
@@ -134,7 +142,7 @@ enum NetworkCheck {
 
     private static func isPlain(_ text: String) -> Bool { !text.utf8.contains { $0 < 0x20 || $0 == 0x7F } }
 
-    private static func refused(_ message: String) -> TransferError {
+    private static func invalidRequest(_ message: String) -> TransferError {
         TransferError(.invalidRequest, message, outcome: .notSent)
     }
 }

@@ -17,37 +17,38 @@ enum RequestCheck {
     /// Checks everything except the URL, whose origin is known.
     static func check(_ request: TransferRequest, origin: String) throws(TransferError) {
         for field in request.headers {
-            guard !TransferRequest.ownedFields.contains(field.name) else {
-                throw refused("The header field \(field.name.canonicalName) is set by the transport. Remove it.")
+            guard !TransferRequest.reservedFields.contains(field.name) else {
+                throw invalidRequest("The header field \(field.name.canonicalName) is set by the transport. Remove it.")
             }
         }
         try NetworkCheck.check(request.options, origin: origin)
         for entry in request.options.resolve where StringList.parts(of: entry) == nil {
-            throw refused("\"\(entry)\" is not a valid host:port:address. An example is example.com:443:127.0.0.1.")
+            throw invalidRequest(
+                "\"\(entry)\" is not a valid host:port:address. An example is example.com:443:127.0.0.1.")
         }
         if let rate = request.options.rateLimit, rate.bytes <= 0 {
-            throw refused("The rate limit must be at least one byte per second. Remove it for no limit.")
+            throw invalidRequest("The rate limit must be at least one byte per second. Remove it for no limit.")
         }
         if let digest = request.options.digest {
             guard request.body == nil || request.body?.length != nil else {
-                throw refused(
+                throw invalidRequest(
                     "Digest requires a body of known length. Save the stream to a file, or use another scheme.")
             }
             guard request.headers[.authorization] == nil,
                 !(digest.user + digest.password.value).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
             else {
-                throw refused(
+                throw invalidRequest(
                     "Digest requires user and password without control characters, and no Authorization field.")
             }
         }
         if let length = request.body?.length, length < 0 {
-            throw refused("The length of the body must not be negative.")
+            throw invalidRequest("The length of the body must not be negative.")
         }
     }
 
     /// Parses the URL with libcurl (`curl_url_set(3)`), then checks its scheme and host.
     static func origin(of text: String) throws(TransferError) -> String {
-        guard let url = unsafe curl_url() else { throw refused("Out of memory.") }
+        guard let url = unsafe curl_url() else { throw invalidRequest("Out of memory.") }
         defer { unsafe curl_url_cleanup(url) }
         let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
         let code = unsafe curl_url_set(url, CURLUPART_URL, text, flags)
@@ -80,7 +81,34 @@ enum RequestCheck {
         return unsafe String(cString: text)
     }
 
-    private static func refused(_ message: String) -> TransferError {
+    private static func invalidRequest(_ message: String) -> TransferError {
         TransferError(.invalidRequest, message, outcome: .notSent)
+    }
+}
+
+/// A cache of the most recently checked URL and its origin: consecutive uploads usually have the same URL.
+struct OriginCache {
+    private var last: (url: String, origin: String)?
+
+    /// Checks a request like ``RequestCheck/check(_:)``, without parsing the same URL again.
+    mutating func check(_ request: TransferRequest) throws(TransferError) -> String {
+        let origin: String
+        if let last, last.url.isBytewiseEqual(to: request.url) {
+            origin = last.origin
+        } else {
+            origin = try RequestCheck.origin(of: request.url)
+            last = (request.url, origin)
+        }
+        try RequestCheck.check(request, origin: origin)
+        return origin
+    }
+}
+
+extension String {
+    /// Returns whether the UTF-8 bytes are equal: `==` also treats canonically equivalent but different URLs as equal.
+    fileprivate func isBytewiseEqual(to other: String) -> Bool {
+        unsafe utf8.withContiguousStorageIfAvailable { bytes in
+            unsafe other.utf8.withContiguousStorageIfAvailable { unsafe bytes.elementsEqual($0) } ?? false
+        } ?? false
     }
 }

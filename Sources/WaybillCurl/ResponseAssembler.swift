@@ -36,17 +36,17 @@ struct ResponseAssembler {
     }
 
     /// Called when a request is about to be sent: the first one, or one that libcurl repeats after a challenge.
-    mutating func requestBegins() { awaitsHead = true }
+    mutating func requestWillBegin() { awaitsHead = true }
 
     /// Resets all state for the response to the repeated request.
-    mutating func startOver() {
+    mutating func reset() {
         self = ResponseAssembler(limits: limits)
     }
 
     /// Processes one line of a head, including its line ending.
     ///
     /// - Returns: Whether the line completed the head of a final response.
-    mutating func takeLine(_ line: Span<UInt8>) throws(Failure) -> Bool {
+    mutating func appendLine(_ line: Span<UInt8>) throws(Failure) -> Bool {
         let text = line.extracting(..<line.countWithoutLineEnd)
         if !isHeadOpen, awaitsHead, text.starts(with: "HTTP/") {
             try beginHead(text)
@@ -64,7 +64,7 @@ struct ResponseAssembler {
     }
 
     /// Appends bytes of the body.
-    mutating func takeBody(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
+    mutating func appendBody(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
         guard Int64(body.count) + Int64(bytes.count) <= limits.responseBody.bytes else { throw .bodyTooLarge }
         unsafe body.append(contentsOf: bytes)
     }

@@ -19,14 +19,14 @@ struct SendPacer {
 
     /// Sets the limit. Allowance saved under the old limit is reduced to at most one piece of the new one.
     mutating func limit(to rate: ByteCount?, now: ContinuousClock.Instant) {
-        _ = room(now: now)
+        _ = allowance(now: now)
         self.rate = Self.checked(rate)
         saved = min(saved, piece)
         if self.rate == nil { countedAt = nil }
     }
 
-    /// Returns the number of bytes that may be handed over now: at least one piece, or 0 to wait until ``due(now:)``.
-    mutating func room(now: ContinuousClock.Instant) -> Int {
+    /// Returns the number of bytes that may be sent now: at least one piece, or 0 to wait until ``due(now:)``.
+    mutating func allowance(now: ContinuousClock.Instant) -> Int {
         guard let rate else { return .max }
         guard let last = countedAt else {
             // The first piece is sent immediately.
@@ -48,8 +48,8 @@ struct SendPacer {
         return saved >= piece ? Int(saved) : 0
     }
 
-    /// Records that bytes were handed over.
-    mutating func spend(_ count: Int) {
+    /// Records that bytes were sent.
+    mutating func consume(_ count: Int) {
         if rate != nil { saved -= Int64(count) }
     }
 

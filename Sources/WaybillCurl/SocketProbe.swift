@@ -46,7 +46,7 @@ struct SocketProbe {
         guard let socket else { return nil }
         var acknowledged: UInt64 = 0
         var pending: UInt64 = 0
-        guard unsafe wb_tcp_state_reversed(socket, &acknowledged, &pending) == 0 else { return nil }
+        guard unsafe wb_tcp_counters_reversed(socket, &acknowledged, &pending) == 0 else { return nil }
         return acknowledged - min(base, acknowledged) + pending
     }
 

@@ -4,7 +4,7 @@
 /// issue 7821). An upload to a slow server would keep one processor busy. The time is a parameter.
 struct SpinGuard {
     /// The number of consecutive rounds that may do nothing.
-    static let patience = 8
+    static let maxIdleRounds = 8
     /// The duration of the pause. The window of a server that reads 1 MiB a second opens less often.
     static let pause = Duration.milliseconds(2)
     /// A round that starts later than this after the previous one has waited for an event.
@@ -24,6 +24,6 @@ struct SpinGuard {
         defer { (seen, last) = (callbacks, now) }
         let isQuick = last.map { now - $0 < Self.quick } ?? false
         rounds = isQuick && callbacks == seen ? rounds + 1 : 0
-        return rounds >= Self.patience
+        return rounds >= Self.maxIdleRounds
     }
 }

@@ -8,26 +8,26 @@
 struct TLSByteCounter {
     private var body: Int64 = 0
     private var written: UInt64?
-    private var most: Int64 = 0
+    private var maximum: Int64 = 0
 
     /// The maximum size of a record in bytes (RFC 8446, 5.1).
-    static let record = 16 << 10
+    static let maxRecordSize = 16 << 10
     /// The maximum overhead of a record: header, nonce, padding and authentication code of the largest cipher suites,
     /// twice for a proxy with TLS, and the framing of a chunk.
     private static let overhead: Int64 = 256
 
     /// Aligns the counts: `body` bytes of the body were sent when the kernel had accepted at most `written` bytes.
-    mutating func level(body: Int64, writtenAtMost written: UInt64) {
+    mutating func align(body: Int64, writtenAtMost written: UInt64) {
         (self.body, self.written) = (body, written)
-        most = max(most, body)
+        maximum = max(maximum, body)
     }
 
     /// Returns the minimum number of body bytes sent, which never decreases, if the kernel has accepted at least `now`
     /// bytes.
-    mutating func left(writtenAtLeast now: UInt64) -> Int64 {
-        guard let written, now > written else { return most }
-        let sealed = Int64(clamping: now - written)
-        most = max(most, body + sealed - (sealed / Int64(Self.record) + 1) * Self.overhead)
-        return most
+    mutating func bytesSent(writtenAtLeast now: UInt64) -> Int64 {
+        guard let written, now > written else { return maximum }
+        let newlyWritten = Int64(clamping: now - written)
+        maximum = max(maximum, body + newlyWritten - (newlyWritten / Int64(Self.maxRecordSize) + 1) * Self.overhead)
+        return maximum
     }
 }

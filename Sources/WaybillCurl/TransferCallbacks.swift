@@ -9,15 +9,15 @@ extension EasyHandle {
     func setCallbacks(transfer: CurlTransfer, engine: CurlEngine) {
         let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
         let owner = unsafe Unmanaged.passUnretained(engine).toOpaque()
-        note(CURLOPT_READFUNCTION, unsafe wb_setopt_read(raw, readBody, context))
-        note(CURLOPT_SEEKFUNCTION, unsafe wb_setopt_seek(raw, seekBody, context))
-        note(CURLOPT_HEADERFUNCTION, unsafe wb_setopt_header(raw, takeHeaderLine, context))
-        note(CURLOPT_WRITEFUNCTION, unsafe wb_setopt_write(raw, takeResponseBody, context))
-        note(CURLOPT_PREREQFUNCTION, unsafe wb_setopt_prereq(raw, beforeRequest, context))
-        note(CURLOPT_SOCKOPTFUNCTION, unsafe wb_setopt_open_socket(raw, openSocket, owner))
-        note(CURLOPT_CLOSESOCKETFUNCTION, unsafe wb_setopt_close_socket(raw, closeSocket, owner))
+        record(CURLOPT_READFUNCTION, unsafe wb_setopt_read(raw, readBody, context))
+        record(CURLOPT_SEEKFUNCTION, unsafe wb_setopt_seek(raw, seekBody, context))
+        record(CURLOPT_HEADERFUNCTION, unsafe wb_setopt_header(raw, receiveHeaderLine, context))
+        record(CURLOPT_WRITEFUNCTION, unsafe wb_setopt_write(raw, receiveResponseBody, context))
+        record(CURLOPT_PREREQFUNCTION, unsafe wb_setopt_prereq(raw, beforeRequest, context))
+        record(CURLOPT_SOCKOPTFUNCTION, unsafe wb_setopt_open_socket(raw, openSocket, owner))
+        record(CURLOPT_CLOSESOCKETFUNCTION, unsafe wb_setopt_close_socket(raw, closeSocket, owner))
         guard transfer.request.options.proxy != nil else { return }
-        note(CURLOPT_XFERINFOFUNCTION, unsafe wb_setopt_progress(raw, proxyConnectProgress, context))
+        record(CURLOPT_XFERINFOFUNCTION, unsafe wb_setopt_progress(raw, proxyConnectProgress, context))
         set(CURLOPT_NOPROGRESS, 0)
     }
 }
@@ -42,19 +42,19 @@ private func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: Int, _ orig
     unsafe transfer(context).allowsRewind(to: offset) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
 }
 
-private func takeHeaderLine(
+private func receiveHeaderLine(
     _ buffer: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: size * count)
-    return unsafe transfer(context).takeHeaderLine(bytes) ? bytes.count : 0
+    return unsafe transfer(context).receiveHeaderLine(bytes) ? bytes.count : 0
 }
 
-private func takeResponseBody(
+private func receiveResponseBody(
     _ buffer: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: size * count)
     // Any count other than the given one makes libcurl end the transfer.
-    return unsafe transfer(context).takeResponseBody(bytes) ? bytes.count : bytes.count + 1
+    return unsafe transfer(context).receiveResponseBody(bytes) ? bytes.count : bytes.count + 1
 }
 
 private func beforeRequest(
@@ -64,9 +64,9 @@ private func beforeRequest(
     func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String {
         unsafe pointer.map { unsafe String(cString: $0) } ?? ""
     }
-    let ends = unsafe ConnectionEnds(
+    let endpoints = unsafe ConnectionEndpoints(
         localAddress: text(localAddress), localPort: localPort, peerAddress: text(peerAddress), peerPort: peerPort)
-    return unsafe transfer(context).connectionIsReady(ends) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    return unsafe transfer(context).connectionIsReady(endpoints) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
 private func proxyConnectProgress(

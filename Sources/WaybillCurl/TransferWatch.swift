@@ -10,7 +10,7 @@ struct TransferWatch {
         var isConnected = false
         /// Whether the caller paused the transfer, so nothing is expected of the peer.
         var isPaused = false
-        var handedOver: Int64 = 0
+        var bytesRead: Int64 = 0
         var sent: Int64 = 0
         var acknowledged: Int64 = 0
         /// Whether bytes of the request, including its head, are unacknowledged.
@@ -25,48 +25,49 @@ struct TransferWatch {
 
     let limits: TransferLimits
     private let start: ContinuousClock.Instant
-    private var lastMove: ContinuousClock.Instant
+    private var lastChange: ContinuousClock.Instant
     private var last = TransferSnapshot()
     private var acknowledgedAt: ContinuousClock.Instant?
 
     init(limits: TransferLimits, now: ContinuousClock.Instant) {
         self.limits = limits
         start = now
-        lastMove = now
+        lastChange = now
     }
 
     /// Returns the limit that has expired, if any.
-    mutating func check(_ sight: TransferSnapshot, now: ContinuousClock.Instant) -> TransferError.Code? {
-        defer { last = sight }
+    mutating func check(_ snapshot: TransferSnapshot, now: ContinuousClock.Instant) -> TransferError.Code? {
+        defer { last = snapshot }
         if let total = limits.total, now - start >= total { return .totalTimeout }
-        guard sight.isConnected else {
-            lastMove = now
+        guard snapshot.isConnected else {
+            lastChange = now
             return now - start >= limits.connect ? .connectTimeout : nil
         }
-        if sight.isPaused {
+        if snapshot.isPaused {
             // Time while paused does not count against the peer.
-            if let since = acknowledgedAt { acknowledgedAt = since + (now - lastMove) }
-            lastMove = now
+            if let since = acknowledgedAt { acknowledgedAt = since + (now - lastChange) }
+            lastChange = now
             return nil
         }
-        if sight.isRequestAcknowledged {
-            lastMove = now
+        if snapshot.isRequestAcknowledged {
+            lastChange = now
             let since = acknowledgedAt ?? now
             acknowledgedAt = since
             return now - since >= limits.response ? .responseTimeout : nil
         }
         // An earlier acknowledgement may belong to the request for a challenge.
         acknowledgedAt = nil
-        let isOutstanding = sight.hasPendingBytes || sight.acknowledged < sight.sent || sight.sent < sight.handedOver
-        let moved = sight.acknowledged != last.acknowledged || sight.sent != last.sent || !last.isConnected
-        if moved || !isOutstanding {
-            lastMove = now
+        let isOutstanding =
+            snapshot.hasPendingBytes || snapshot.acknowledged < snapshot.sent || snapshot.sent < snapshot.bytesRead
+        let hasChanged = snapshot.acknowledged != last.acknowledged || snapshot.sent != last.sent || !last.isConnected
+        if hasChanged || !isOutstanding {
+            lastChange = now
             return nil
         }
-        if sight.hasEarlyResponse {
-            return now - lastMove >= min(limits.stall, .milliseconds(500)) ? .bodyNotTaken : nil
+        if snapshot.hasEarlyResponse {
+            return now - lastChange >= min(limits.stall, .milliseconds(500)) ? .bodyNotTaken : nil
         }
-        return now - lastMove >= limits.stall ? .stalled : nil
+        return now - lastChange >= limits.stall ? .stalled : nil
     }
 
     /// Returns the interval between checks, which is just short enough for the shortest limit.

@@ -32,8 +32,8 @@ extension Progress {
         if let total = snapshot.total {
             // An empty body is complete from the start, but Foundation treats 0 of 0 as unfinished.
             totalUnitCount = max(total, 1)
-            let isWhole = total == 0 && snapshot.phase == .succeeded
-            completedUnitCount = isWhole ? 1 : min(snapshot.acknowledged, total)
+            let isComplete = total == 0 && snapshot.phase == .succeeded
+            completedUnitCount = isComplete ? 1 : min(snapshot.acknowledged, total)
         } else {
             completedUnitCount = snapshot.acknowledged
             if snapshot.phase == .succeeded { totalUnitCount = max(snapshot.acknowledged, 1) }

@@ -12,11 +12,11 @@ extension UploadTask {
     public func onProgress(
         on queue: DispatchQueue, _ body: @escaping @Sendable (UploadProgress) -> Void
     ) -> UploadTask {
-        let newest = Newest()
+        let latest = LatestProgress()
         return onProgress { progress in
-            guard newest.put(progress) else { return }
+            guard latest.put(progress) else { return }
             queue.async {
-                if let progress = newest.take() { body(progress) }
+                if let progress = latest.take() { body(progress) }
             }
         }
     }
@@ -59,7 +59,7 @@ extension UploadTask {
 }
 
 /// The latest snapshot that was not delivered yet.
-private final class Newest: Sendable {
+private final class LatestProgress: Sendable {
     private let progress = Locked<UploadProgress?>(nil)
 
     /// - Returns: Whether a delivery has to be scheduled, because none is pending.

@@ -3,7 +3,7 @@ import WaybillCore
 /// A clock that advances only when a test advances it, so that waits between attempts take no time.
 ///
 /// Set it as the clock of a session, and its retries wait on it; use it in the steps of a ``TransferScript``, and a
-/// slow peer takes bytes by it. A test that waits for an hour on this clock takes a millisecond and does not depend on
+/// slow peer receives bytes by it. A test that waits for an hour on this clock takes a millisecond and does not depend on
 /// timing.
 ///
 /// ```swift

@@ -97,17 +97,18 @@ extension RecordedForm: CustomReflectable {
 extension RecordedTransfer {
     /// Parses the body as a form.
     ///
-    /// - Throws: ``TestingError/Code/notAForm`` if it is not a form, or if the script took only part of it;
+    /// - Throws: ``TestingError/Code/notAForm`` if it is not a form, or if the script received only part of it;
     ///   ``TestingError/Code/bodyNotKept``.
     public func form(limits: MultipartLimits = MultipartLimits()) throws(TestingError) -> RecordedForm {
         guard let sent = request.body else { throw TestingError(.notAForm, "The request has no body.") }
-        guard bytesTaken == Int64(body.count) else {
+        guard bytesReceived == Int64(body.count) else {
             throw TestingError(.bodyNotKept, "The body was not kept. Create the transport with keepsBodies: true.")
         }
-        if let length = sent.length, bytesTaken < length {
+        if let length = sent.length, bytesReceived < length {
             throw TestingError(
                 .notAForm,
-                "The script took only \(bytesTaken) of \(length) bytes. Use an attempt that took the whole form.")
+                "The script received only \(bytesReceived) of \(length) bytes. "
+                    + "Use an attempt that received the whole form.")
         }
         guard let type = request.headers[.contentType] ?? sent.contentType else {
             throw TestingError(.notAForm, "The request has no Content-Type.")

@@ -4,9 +4,9 @@ import WaybillCore
 ///
 /// ```swift
 /// let gate = ScriptGate()
-/// let transport = ScriptedTransport([.connect, .take(100), .wait(gate), .takeRest, .answer(.ok)])
+/// let transport = ScriptedTransport([.connect, .receive(100), .wait(gate), .receiveRest, .respond(.ok)])
 /// let task = session.start(form, to: "http://backend.example/")
-/// await gate.arrivals(atLeast: 1)         // 100 bytes are acknowledged, and the attempt stands
+/// await gate.arrivals(atLeast: 1)         // 100 bytes are acknowledged, and the attempt waits
 /// task.cancel()
 /// ```
 ///

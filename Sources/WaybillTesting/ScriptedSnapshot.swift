@@ -37,7 +37,7 @@ struct Pace {
     private let rate: ByteCount
     private let clock: ManualClock
     private let start: ManualClock.Instant
-    var taken: Int64 = 0
+    var received: Int64 = 0
     /// Set after a sleep was interrupted; the following bytes are not delayed.
     var isInterrupted = false
 
@@ -55,7 +55,7 @@ struct Pace {
     /// - Returns: Whether they are due; always `false` for a cancelled task.
     func isDue(_ count: Int64) async -> Bool {
         guard !isInterrupted else { return true }
-        let (seconds, rest) = (taken + count).quotientAndRemainder(dividingBy: max(1, rate.bytes))
+        let (seconds, rest) = (received + count).quotientAndRemainder(dividingBy: max(1, rate.bytes))
         let due = Duration.seconds(seconds) + .nanoseconds(rest * 1_000_000_000 / max(1, rate.bytes))
         do {
             try await clock.sleep(until: start.advanced(by: due))

@@ -6,7 +6,7 @@ public import WaybillCore
 ///
 /// ```swift
 /// let clock = ManualClock()
-/// let transport = ScriptedTransport([.breaking(after: 10), .answering(.ok, body: #"{"id": 7}"#)])
+/// let transport = ScriptedTransport([.breaking(after: 10), .responding(.ok, body: #"{"id": 7}"#)])
 /// var configuration = UploadSession.Configuration()
 /// configuration.clock = clock             // no test waits for a retry
 /// let session = UploadSession(configuration: configuration, transport: transport)
@@ -38,7 +38,7 @@ public final class ScriptedTransport: UploadTransport {
         var running = 0
         var maxConcurrent = 0
         var runningByURL: [String: Int] = [:]
-        var mostAtOnceByURL: [String: Int] = [:]
+        var maxConcurrentByURL: [String: Int] = [:]
     }
 
     private let choose: @Sendable (TransferRequest, Int) -> TransferScript
@@ -57,7 +57,7 @@ public final class ScriptedTransport: UploadTransport {
     /// Creates a transport that plays the scripts in order, and the last one for all further attempts.
     public convenience init(_ scripts: [TransferScript], keepsBodies: Bool = true) {
         self.init(keepsBodies: keepsBodies) { _, number in
-            scripts.isEmpty ? .answering() : scripts[min(number, scripts.count - 1)]
+            scripts.isEmpty ? .responding() : scripts[min(number, scripts.count - 1)]
         }
     }
 
@@ -83,7 +83,7 @@ public final class ScriptedTransport: UploadTransport {
     ///
     /// ```swift
     /// transport.script(.redirecting(to: "/new"), path: "/old")
-    /// transport.script(.unavailable(retryAfter: "2"), .answering(.created), method: .post, path: "/new")
+    /// transport.script(.unavailable(retryAfter: "2"), .responding(.created), method: .post, path: "/new")
     /// ```
     public func script(_ scripts: TransferScript..., method: HTTPRequest.Method? = nil, path: String) {
         let rule = Rule(
@@ -99,13 +99,13 @@ public final class ScriptedTransport: UploadTransport {
             state.maxConcurrent = max(state.maxConcurrent, state.running)
             let running = state.runningByURL[request.url, default: 0] + 1
             state.runningByURL[request.url] = running
-            state.mostAtOnceByURL[request.url] = max(state.mostAtOnceByURL[request.url, default: 0], running)
+            state.maxConcurrentByURL[request.url] = max(state.maxConcurrentByURL[request.url, default: 0], running)
             return state.transfers.count - 1
         }
         let attempt = ScriptedAttempt(
             request, ruledScript(for: request) ?? choose(request, number), sink: sink,
-            record: { [self] bytes in record(bytes, number) }, isOver: { [self] end in isOver(end, number) })
-        return ScriptedControl(task: Task { await attempt.run() }, steering: attempt.steering)
+            record: { [self] bytes in record(bytes, number) }, onEnd: { [self] end in finish(end, number) })
+        return ScriptedControl(task: Task { await attempt.run() }, control: attempt.control)
     }
 
     /// All attempts in the order in which they were started.
@@ -115,7 +115,7 @@ public final class ScriptedTransport: UploadTransport {
     /// The maximum number of concurrent attempts.
     public var maxConcurrent: Int { state.withLock { $0.maxConcurrent } }
     /// Returns the maximum number of concurrent attempts for a URL.
-    public func maxConcurrent(to url: String) -> Int { state.withLock { $0.mostAtOnceByURL[url] ?? 0 } }
+    public func maxConcurrent(to url: String) -> Int { state.withLock { $0.maxConcurrentByURL[url] ?? 0 } }
 
     /// Calls the predicates without holding the lock, because they are code of the test.
     private func ruledScript(for request: TransferRequest) -> TransferScript? {
@@ -130,12 +130,12 @@ public final class ScriptedTransport: UploadTransport {
 
     private func record(_ bytes: ArraySlice<UInt8>, _ number: Int) {
         state.withLock { state in
-            state.transfers[number].bytesTaken += Int64(bytes.count)
+            state.transfers[number].bytesReceived += Int64(bytes.count)
             if keepsBodies { state.transfers[number].body += bytes }
         }
     }
 
-    private func isOver(_ end: TransferEnd, _ number: Int) {
+    private func finish(_ end: TransferEnd, _ number: Int) {
         state.withLock { state in
             state.transfers[number].end = end
             state.running -= 1

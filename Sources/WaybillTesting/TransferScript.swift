@@ -1,22 +1,23 @@
 public import HTTPTypes
 public import WaybillCore
 
-/// The steps of one attempt of a ``ScriptedTransport``: what the peer takes, how it responds, how the attempt ends.
+/// The steps of one attempt of a ``ScriptedTransport``: what the peer receives, how it responds, how the attempt ends.
 ///
 /// ```swift
-/// let lost: TransferScript = [.connect, .acknowledgeHead, .take(1_000), .fail(.connectionLost)]
+/// let lost: TransferScript = [.connect, .acknowledgeHead, .receive(1_000), .fail(.connectionLost)]
 /// let busy = TransferScript.unavailable(retryAfter: "2")
 /// let slow: TransferScript = [
-///     .connect, .takeAtRate(nil, perSecond: .kibibytes(10), clock: clock), .delay(.seconds(30), clock: clock), .answer(.ok),
+///     .connect, .receiveAtRate(nil, perSecond: .kibibytes(10), clock: clock), .delay(.seconds(30), clock: clock),
+///     .respond(.ok),
 /// ]
 /// ```
 ///
 /// The outcome of the attempt follows from its steps by the rules of the real transport: a connection lost after ten
 /// bytes leaves the upload `incomplete`, one lost after the last byte leaves it `unknown`, and a 200 that arrives
-/// before the whole body was taken is not a success. A script that takes or responds before it connects connects
-/// implicitly; a script without an end takes the rest and responds with 200.
+/// before the whole body was received is not a success. A script that receives or responds before it connects connects
+/// implicitly; a script without an end receives the rest and responds with 200.
 public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
-    /// A step. While the attempt is paused by its control, no step begins and no byte is taken.
+    /// A step. While the attempt is paused by its control, no step begins and no byte is received.
     public enum Step: Sendable {
         /// Uses a new connection.
         case connect
@@ -24,16 +25,16 @@ public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
         case connectReused
         /// The peer acknowledges the head of the request, but no byte of its body.
         case acknowledgeHead
-        /// The peer takes the given number of bytes of the body, or the rest if it is shorter, in pieces of at most
+        /// The peer receives the given number of bytes of the body, or the rest if it is shorter, in pieces of at most
         /// 16 KiB, and acknowledges them.
-        case take(Int64)
-        /// The peer takes the rest of the body and acknowledges its last byte.
-        case takeRest
-        /// The peer takes the given number of bytes (`nil`: the rest) at an even rate of ten pieces per second, and
+        case receive(Int64)
+        /// The peer receives the rest of the body and acknowledges its last byte.
+        case receiveRest
+        /// The peer receives the given number of bytes (`nil`: the rest) at an even rate of ten pieces per second, and
         /// acknowledges them. The time is that of the clock, which the test advances.
-        case takeAtRate(Int64?, perSecond: ByteCount, clock: ManualClock)
+        case receiveAtRate(Int64?, perSecond: ByteCount, clock: ManualClock)
         /// The given number of bytes is sent but not acknowledged by the peer: the bytes are in buffers, or lost.
-        case takeUnacknowledged(Int64)
+        case sendUnacknowledged(Int64)
         /// The peer acknowledges the given number of sent bytes, which is reported by a progress event.
         case acknowledge(Int64)
         /// Changes the accuracy of the following counts, as behind a proxy or with TLS. Initially they are exact.
@@ -42,7 +43,7 @@ public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
         case head(HTTPResponse)
         /// The complete response is received, which ends the attempt. A success before the whole body is acknowledged
         /// ends it with `TransferError.Code.bodyNotTaken`.
-        case answer(HTTPResponse, body: [UInt8])
+        case respond(HTTPResponse, body: [UInt8])
         /// The attempt ends with an error. If the outcome is `nil`, it is derived from the bytes.
         case fail(TransferError.Code, outcome: UploadOutcome?)
         /// Waits until the gate is opened.
@@ -71,10 +72,10 @@ public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
 
 extension TransferScript.Step {
     /// The complete response is received, which ends the attempt.
-    public static func answer(
+    public static func respond(
         _ status: HTTPResponse.Status, headers: HTTPFields = [:], body: String = ""
     ) -> TransferScript.Step {
-        .answer(HTTPResponse(status: status, headerFields: headers), body: Array(body.utf8))
+        .respond(HTTPResponse(status: status, headerFields: headers), body: Array(body.utf8))
     }
 
     /// The head of a final response is received.

@@ -11,7 +11,7 @@ import WaybillCore
     }
 
     @Test(arguments: ["", "K", "-1", "1.2.3K", "10 KB", "5XB", "99999999999G", "１００"])
-    func `an invalid size is refused`(text: String) {
+    func `an invalid size is rejected`(text: String) {
         #expect(ByteCount(text) == nil)
     }
 

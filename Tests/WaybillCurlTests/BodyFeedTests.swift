@@ -5,26 +5,26 @@ import WaybillCore
 
 @Suite struct BodyFeedTests {
     @Test func `the bytes of a body are read in order with any buffer size`() throws {
-        for room in [1, 3, 64] {
+        for bufferSize in [1, 3, 64] {
             var feed = try BodyFeed(ScriptedBody(length: 6, [.bytes([1, 2]), .later, .bytes([3, 4, 5, 6])])) {}
-            #expect(try drain(&feed, room: room) == [1, 2, 3, 4, 5, 6])
-            #expect(feed.handedOver == 6)
+            #expect(try drain(&feed, bufferSize: bufferSize) == [1, 2, 3, 4, 5, 6])
+            #expect(feed.bytesRead == 6)
             #expect(feed.failure == nil)
         }
     }
 
     @Test func `a reader without data pauses the transfer`() throws {
         var feed = try BodyFeed(ScriptedBody(length: 1, [.later, .bytes([9])])) {}
-        #expect(fill(&feed, room: 8).answer == .pause)
+        #expect(fill(&feed, bufferSize: 8).result == .pause)
         #expect(feed.isWaiting)
-        #expect(fill(&feed, room: 8).answer == .bytes(1))
+        #expect(fill(&feed, bufferSize: 8).result == .bytes(1))
         #expect(!feed.isWaiting)
     }
 
     @Test func `a body shorter than announced aborts the transfer`() throws {
         var feed = try BodyFeed(ScriptedBody(length: 5, [.bytes([1, 2, 3])])) {}
-        #expect(fill(&feed, room: 8).answer == .bytes(3))
-        #expect(fill(&feed, room: 8).answer == .abort)
+        #expect(fill(&feed, bufferSize: 8).result == .bytes(3))
+        #expect(fill(&feed, bufferSize: 8).result == .abort)
         #expect((feed.failure as? BodyLengthError)?.isLonger == false)
     }
 
@@ -32,7 +32,7 @@ import WaybillCore
         // In one chunk, and with the surplus in a separate read.
         for script: [ScriptedBody.Step] in [[.bytes([1, 2, 3, 4, 5, 6])], [.bytes([1, 2, 3, 4, 5]), .bytes([6])]] {
             var feed = try BodyFeed(ScriptedBody(length: 5, script)) {}
-            #expect(fill(&feed, room: 64).answer == .abort)
+            #expect(fill(&feed, bufferSize: 64).result == .abort)
             #expect((feed.failure as? BodyLengthError)?.isLonger == true)
         }
     }
@@ -40,30 +40,30 @@ import WaybillCore
     @Test func `an error of a reader aborts and is kept`() throws {
         struct Broken: Error {}
         var feed = try BodyFeed(ScriptedBody(length: 5, [.bytes([1]), .fail(Broken())])) {}
-        #expect(fill(&feed, room: 64).answer == .bytes(1))
-        #expect(fill(&feed, room: 64).answer == .abort)
+        #expect(fill(&feed, bufferSize: 64).result == .bytes(1))
+        #expect(fill(&feed, bufferSize: 64).result == .abort)
         #expect(feed.failure is Broken)
     }
 
     @Test func `a body of unknown length ends where its reader ends`() throws {
         var feed = try BodyFeed(ScriptedBody(length: nil, [.bytes([1]), .bytes([2, 3])])) {}
-        #expect(try drain(&feed, room: 64) == [1, 2, 3])
+        #expect(try drain(&feed, bufferSize: 64) == [1, 2, 3])
         #expect(feed.isAtEnd)
     }
 
-    private func fill(_ feed: inout BodyFeed, room: Int) -> (answer: BodyFeed.Answer, bytes: [UInt8]) {
-        var buffer = [UInt8](repeating: 0, count: room)
-        let answer = unsafe buffer.withUnsafeMutableBytes { unsafe feed.fill($0) }
-        guard case .bytes(let count) = answer else { return (answer, []) }
-        return (answer, Array(buffer[..<count]))
+    private func fill(_ feed: inout BodyFeed, bufferSize: Int) -> (result: BodyFeed.ReadResult, bytes: [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: bufferSize)
+        let result = unsafe buffer.withUnsafeMutableBytes { unsafe feed.fill($0) }
+        guard case .bytes(let count) = result else { return (result, []) }
+        return (result, Array(buffer[..<count]))
     }
 
-    private func drain(_ feed: inout BodyFeed, room: Int) throws -> [UInt8] {
+    private func drain(_ feed: inout BodyFeed, bufferSize: Int) throws -> [UInt8] {
         var all: [UInt8] = []
         for _ in 0..<1_000 {
-            let (answer, bytes) = fill(&feed, room: room)
-            if answer == .bytes(0) { return all }
-            try #require(answer != .abort)
+            let (result, bytes) = fill(&feed, bufferSize: bufferSize)
+            if result == .bytes(0) { return all }
+            try #require(result != .abort)
             all += bytes
         }
         throw BodyLengthError(promised: -1, isLonger: true)

@@ -7,7 +7,7 @@ import WaybillCore
 @Suite struct CurlFailureTests {
     @Test func `each libcurl error code has a message`() {
         for raw in UInt32(1)...99 {
-            let (_, message) = CurlFailure.meaning(
+            let (_, message) = CurlFailure.codeAndMessage(
                 of: CURLcode(rawValue: raw), isConnected: false, sawResponseHead: false)
             #expect(message.hasSuffix(".") || message.hasSuffix("?"))
         }
@@ -20,6 +20,6 @@ import WaybillCore
         (CURLE_WEIRD_SERVER_REPLY, .malformedResponse), (CURLE_SEND_FAIL_REWIND, .resendRefused),
     ])
     func `common libcurl errors have their own codes`(code: CURLcode, name: TransferError.Code) {
-        #expect(CurlFailure.meaning(of: code, isConnected: false, sawResponseHead: false).code == name)
+        #expect(CurlFailure.codeAndMessage(of: code, isConnected: false, sawResponseHead: false).code == name)
     }
 }

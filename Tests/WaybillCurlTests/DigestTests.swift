@@ -92,7 +92,7 @@ import WaybillCurl
         #expect(recorder.events.count { $0.isResponseHead } == 1)
     }
 
-    @Test func `a wrong password is refused once`() async throws {
+    @Test func `a wrong password is rejected once`() async throws {
         let server = try LoopbackServer(challenge(), challenge(nonce: "another"))
         let recorder = run(server, body)
         #expect(try await recorder.response().head.status == .unauthorized)
@@ -165,7 +165,7 @@ import WaybillCurl
         #expect(try await server.request(1).body == body.bytes)
     }
 
-    @Test func `a body of unknown length is refused before anything is sent`() async throws {
+    @Test func `a body of unknown length is rejected before anything is sent`() async throws {
         let server = try LoopbackServer()
         let error = try await run(server, PatternBody(10, announcesLength: false)).failure()
         #expect(error.code == .invalidRequest)

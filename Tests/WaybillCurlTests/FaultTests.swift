@@ -4,7 +4,7 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-/// Each way in which a server can fail a transfer, and the reported error.
+/// The failures of a server, and the errors reported for them.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FaultTests {
     private let transport = CurlTransport()
 
@@ -49,7 +49,7 @@ import WaybillCurl
         #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
     }
 
-    @Test func `an invalid or unsupported URL is refused`() async throws {
+    @Test func `an invalid or unsupported URL is rejected`() async throws {
         for url in ["file:///etc/passwd", "nonsense", "ftp://127.0.0.1/"] {
             let error = try await run(.post(url, PatternBody(10))).failure()
             #expect(error.code == .invalidURL)
@@ -73,7 +73,7 @@ import WaybillCurl
         case .notSent: #expect(!end.evidence.requestAcknowledged && end.evidence.isConnectionReused)
         case .incomplete: #expect(end.evidence.sent < 10)
         case .unknown: #expect(end.evidence.isBodyComplete)
-        case .rejected: Issue.record("nobody answered")
+        case .rejected: Issue.record("no response was sent")
         }
     }
 
@@ -86,7 +86,7 @@ import WaybillCurl
         #expect(server.requests.count == 2)
     }
 
-    // MARK: Not all of it left
+    // MARK: Incomplete body
 
     @Test(arguments: [false, true])
     func `a server that closes halfway leaves the upload incomplete`(withReset: Bool) async throws {
@@ -149,7 +149,7 @@ import WaybillCurl
         #expect(error.cause is DiskOnFire)
     }
 
-    // MARK: All of it left
+    // MARK: Complete body
 
     @Test(arguments: [nil, 0, 10] as [Int?])
     func `a request sent on a kept-alive connection is never sent again`(count: Int?) async throws {

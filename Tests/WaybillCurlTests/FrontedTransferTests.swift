@@ -108,7 +108,7 @@ import WaybillCurl
         let end = try #require(spent.end)
         #expect(try #require(spent.used) < .seconds(1), "the engine worked for \(spent.used!) on \(end)")
         guard case .failure(let error) = end.result else {
-            Issue.record("a body that nobody took is no success: \(end)")
+            Issue.record("a body that was not received is not a success: \(end)")
             return
         }
         #expect(error.status == .ok, "\(error)")
@@ -135,7 +135,7 @@ import WaybillCurl
         // Kernel counts of a shared connection do not belong to this request.
         #expect(!end.evidence.isConnectionReused)
         guard case .failure(let error) = end.result else {
-            Issue.record("nobody answered")
+            Issue.record("no response was sent")
             return
         }
         #expect(error.outcome == .unknown, "\(error) \(end.evidence)")

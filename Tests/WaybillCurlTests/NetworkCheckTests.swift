@@ -9,7 +9,7 @@ import WaybillCore
 
 /// Options for proxies, TLS and libcurl that are refused before a socket is opened.
 @Suite struct NetworkCheckTests {
-    private func refusal(_ url: String = "https://h.example/", _ change: (inout TransferOptions) -> Void)
+    private func rejection(_ url: String = "https://h.example/", _ change: (inout TransferOptions) -> Void)
         -> TransferError?
     {
         var request = TransferRequest(method: .post, url: url)
@@ -27,7 +27,7 @@ import WaybillCore
         "http://[::1]:3128", "",
     ])
     func `valid proxies are accepted`(proxy: String) {
-        #expect(refusal { $0.proxy = proxy } == nil)
+        #expect(rejection { $0.proxy = proxy } == nil)
     }
 
     @Test(arguments: [
@@ -35,14 +35,14 @@ import WaybillCore
         "http://p\0",
         "http://h.example:443", "//",
     ])
-    func `an invalid proxy, or the server as its own proxy, is refused`(proxy: String) {
-        let error = refusal { $0.proxy = proxy }
+    func `an invalid proxy, or the server as its own proxy, is rejected`(proxy: String) {
+        let error = rejection { $0.proxy = proxy }
         #expect(error?.code == .invalidRequest && error?.outcome == .notSent, "\(String(describing: error))")
     }
 
     @Test func `proxy credentials and exceptions are validated and never quoted`() {
         func credential(_ user: String, _ password: String = "s3cret", proxy: String? = "http://p") -> TransferError? {
-            refusal {
+            rejection {
                 $0.proxy = proxy
                 $0.proxyCredential = ProxyCredential(user: user, password: .secret(password))
             }
@@ -58,7 +58,7 @@ import WaybillCore
         }
         for entry in ["", "a,b", "a b", "a\n"] {
             #expect(
-                refusal {
+                rejection {
                     $0.proxy = "http://p"
                     $0.proxyExceptions = [entry]
                 } != nil)
@@ -97,23 +97,23 @@ import WaybillCore
             },
         ]
         for change in accepted {
-            #expect(refusal { change(&$0.tls) } == nil)
-            #expect(refusal { change(&$0.proxyTLS) } == nil)
+            #expect(rejection { change(&$0.tls) } == nil)
+            #expect(rejection { change(&$0.proxyTLS) } == nil)
         }
         for (index, change) in refused.enumerated() {
-            #expect(refusal { change(&$0.tls) }?.code == .invalidRequest, "\(index)")
-            #expect(refusal { change(&$0.proxyTLS) }?.message.contains("for the proxy") == true, "\(index)")
+            #expect(rejection { change(&$0.tls) }?.code == .invalidRequest, "\(index)")
+            #expect(rejection { change(&$0.proxyTLS) }?.message.contains("for the proxy") == true, "\(index)")
         }
     }
 
     @Test(arguments: ["", String(repeating: "x", count: 108), "/run/a\0b"])
-    func `an invalid Unix socket path is refused`(path: String) {
-        #expect(refusal { $0.unixSocket = path }?.code == .invalidRequest)
+    func `an invalid Unix socket path is rejected`(path: String) {
+        #expect(rejection { $0.unixSocket = path }?.code == .invalidRequest)
     }
 
     @Test func `a Unix socket and a proxy exclude each other`() {
-        #expect(refusal { ($0.unixSocket, $0.proxy) = ("/run/a", "http://p") } != nil)
-        #expect(refusal { $0.unixSocket = "/run/a" } == nil)
+        #expect(rejection { ($0.unixSocket, $0.proxy) = ("/run/a", "http://p") } != nil)
+        #expect(rejection { $0.unixSocket = "/run/a" } == nil)
     }
 
     @Test func `libcurl options are found by name and by number`() throws {
@@ -124,7 +124,7 @@ import WaybillCore
             CurlOption("MAX_RECV_SPEED_LARGE", .large(1_000)), CurlOption("PROXYHEADER", .list(["X: y"])),
             CurlOption("ISSUERCERT_BLOB", .bytes([1])), CurlOption("interface", .text("eth0")),
         ] {
-            #expect(refusal { $0.curlOptions = [option] } == nil, "\(option)")
+            #expect(rejection { $0.curlOptions = [option] } == nil, "\(option)")
         }
     }
 
@@ -146,8 +146,8 @@ import WaybillCore
         CurlOption("REFERER", .text("a\r\nX: y")), CurlOption("PROXYHEADER", .list(["A: b", "C: d\r\nE: f"])),
         CurlOption("REFERER", .secret(.secret("s3cret\n"))),
     ])
-    func `an unknown, mistyped or reserved libcurl option is refused by name`(option: CurlOption) {
-        let error = refusal { $0.curlOptions = [option] }
+    func `an unknown, mistyped or reserved libcurl option is rejected by name`(option: CurlOption) {
+        let error = rejection { $0.curlOptions = [option] }
         #expect(error?.code == .invalidRequest, "\(option)")
         #expect(error?.message.contains("\"\(option.name)\"") == true)
         #expect(error?.message.contains("s3cret") == false)
@@ -172,7 +172,7 @@ import WaybillCore
         for name in names.sorted() {
             let values: [CurlOption.Value] = [.number(1), .large(1), .text("x"), .list(["x"]), .bytes([1])]
             for value in values {
-                #expect(refusal { $0.curlOptions = [CurlOption(name, value)] } != nil, "\(name) \(value)")
+                #expect(rejection { $0.curlOptions = [CurlOption(name, value)] } != nil, "\(name) \(value)")
             }
         }
     }

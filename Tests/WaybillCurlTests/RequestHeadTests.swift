@@ -67,7 +67,7 @@ private final class BareListener {
 
     func accept() throws -> BareConnection {
         let accepted = Glibc.accept(descriptor, nil, nil)
-        try #require(accepted >= 0, "nobody connected")
+        try #require(accepted >= 0, "no client connected")
         setReceiveTimeout(accepted)
         return BareConnection(descriptor: accepted)
     }

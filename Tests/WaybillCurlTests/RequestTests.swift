@@ -26,9 +26,9 @@ import WaybillCore
     }
 
     @Test func `the last checked URL is cached without affecting others`() throws {
-        var memory = OriginCache()
+        var cache = OriginCache()
         func origin(_ url: String, _ headers: HTTPFields = [:]) throws -> String {
-            try memory.check(TransferRequest(method: .post, url: url, headers: headers))
+            try cache.check(TransferRequest(method: .post, url: url, headers: headers))
         }
         #expect(try origin("http://Host/a") == "http://host:80")
         #expect(try origin("http://Host/a") == "http://host:80")
@@ -47,7 +47,7 @@ import WaybillCore
         #expect(error?.message.contains(HTTPField.Name(name)!.canonicalName) == true)
     }
 
-    @Test func `a rate of 0 is refused`() {
+    @Test func `a rate of 0 is rejected`() {
         var request = TransferRequest(method: .post, url: "http://host")
         request.options.rateLimit = .bytes(0)
         #expect(throws: TransferError.self) { try RequestCheck.check(request) }

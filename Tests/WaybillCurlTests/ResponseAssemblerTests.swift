@@ -9,7 +9,7 @@ import WaybillCore
         var assembler = ResponseAssembler(limits: limits)
         for line in lines {
             let bytes = Array((line + "\r\n").utf8)
-            _ = try assembler.takeLine(bytes.span)
+            _ = try assembler.appendLine(bytes.span)
         }
         return assembler
     }
@@ -41,7 +41,7 @@ import WaybillCore
     @Test func `trailers do not change the head`() throws {
         var assembler = try assemble(["HTTP/1.1 200 OK", ""])
         let trailer = Array("Content-Type: text/evil\r\n".utf8)
-        #expect(try assembler.takeLine(trailer.span) == false)
+        #expect(try assembler.appendLine(trailer.span) == false)
         #expect(assembler.head?.headerFields[.contentType] == nil)
     }
 
@@ -49,7 +49,7 @@ import WaybillCore
         var assembler = try assemble(["HTTP/1.1 422 No", "X-A: 1", ""])
         for line in ["HTTP/1.1 200 OK", "X-B: 2", ""] {
             let bytes = Array((line + "\r\n").utf8)
-            #expect(try assembler.takeLine(bytes.span) == false)
+            #expect(try assembler.appendLine(bytes.span) == false)
         }
         let head = try #require(assembler.head)
         #expect(head.status.code == 422 && head.headerFields.count == 1)
@@ -78,7 +78,7 @@ import WaybillCore
         ["5", "6"],
         ["5;"],
     ])
-    func `an invalid Content-Length is refused`(lengths: [String]) {
+    func `an invalid Content-Length is rejected`(lengths: [String]) {
         let fields = lengths.map { "Content-Length: \($0)" }
         #expect(throws: ResponseAssembler.Failure.malformedContentLength) {
             try assemble(["HTTP/1.1 200 OK"] + fields + [""])
@@ -92,7 +92,7 @@ import WaybillCore
     }
 
     @Test(arguments: ["HTTP/1.1", "HTTP/1.1 2000 OK", "HTTP/1.1 abc", "HTTP/1.1 099 No", "HTTP/1.1 -20 No"])
-    func `a malformed status line is refused`(line: String) {
+    func `a malformed status line is rejected`(line: String) {
         #expect(throws: ResponseAssembler.Failure.malformedStatusLine) { try assemble([line]) }
     }
 
@@ -115,20 +115,20 @@ import WaybillCore
         var limits = TransferLimits()
         limits.responseBody = .bytes(4)
         var assembler = try assemble(["HTTP/1.1 200 OK", ""], limits: limits)
-        try unsafe [1, 2, 3, 4].withUnsafeBytes { try unsafe assembler.takeBody(.init(rebasing: $0[..<4])) }
+        try unsafe [1, 2, 3, 4].withUnsafeBytes { try unsafe assembler.appendBody(.init(rebasing: $0[..<4])) }
         #expect(assembler.body.count == 4)
         #expect(throws: ResponseAssembler.Failure.bodyTooLarge) {
-            try unsafe [UInt8(5)].withUnsafeBytes { try unsafe assembler.takeBody($0) }
+            try unsafe [UInt8(5)].withUnsafeBytes { try unsafe assembler.appendBody($0) }
         }
     }
 
     @Test func `the head of a repeated request replaces the first head and body`() throws {
         var assembler = try assemble(["HTTP/1.1 417 Expectation Failed", ""])
-        try unsafe [UInt8(1)].withUnsafeBytes { try unsafe assembler.takeBody($0) }
-        assembler.requestBegins()
+        try unsafe [UInt8(1)].withUnsafeBytes { try unsafe assembler.appendBody($0) }
+        assembler.requestWillBegin()
         for line in ["HTTP/1.1 200 OK\r\n", "\r\n"] {
             let bytes = Array(line.utf8)
-            _ = try assembler.takeLine(bytes.span)
+            _ = try assembler.appendLine(bytes.span)
         }
         #expect(assembler.head?.status == .ok)
         #expect(assembler.body.isEmpty)

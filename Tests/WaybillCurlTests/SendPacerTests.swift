@@ -6,15 +6,15 @@ import WaybillCore
 @Suite struct SendPacerTests {
     private let start = ContinuousClock.now
 
-    /// Sends whenever there is room and the pacer is due, and returns the number of bytes sent until `end`.
+    /// Sends whenever there is an allowance and the pacer is due, and returns the number of bytes sent until `end`.
     private func run(_ pacer: inout SendPacer, from: Duration, to end: Duration) -> Int {
         var now = start + from
         var sent = 0
         while now < start + end {
-            let room = pacer.room(now: now)
-            if room > 0 {
-                let piece = min(room, 64 << 10)
-                pacer.spend(piece)
+            let allowance = pacer.allowance(now: now)
+            if allowance > 0 {
+                let piece = min(allowance, 64 << 10)
+                pacer.consume(piece)
                 sent += piece
             } else {
                 #expect(pacer.due(now: now) > now)
@@ -24,12 +24,12 @@ import WaybillCore
         return sent
     }
 
-    private func expectRoom(
+    private func expectAllowance(
         _ pacer: inout SendPacer, now: ContinuousClock.Instant, _ isRight: (Int) -> Bool,
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        let room = pacer.room(now: now)
-        #expect(isRight(room), "room for \(room)", sourceLocation: sourceLocation)
+        let allowance = pacer.allowance(now: now)
+        #expect(isRight(allowance), "allowance for \(allowance)", sourceLocation: sourceLocation)
     }
 
     @Test(arguments: [1, 7, 1_000, 100_000, 1_234_567, 80_000_000])
@@ -53,8 +53,8 @@ import WaybillCore
 
     @Test func `a changed limit applies from then on`() {
         var pacer = SendPacer(rate: nil)
-        expectRoom(&pacer, now: start) { $0 == .max }
-        pacer.spend(1 << 30)
+        expectAllowance(&pacer, now: start) { $0 == .max }
+        pacer.consume(1 << 30)
         pacer.limit(to: .kilobytes(80), now: start + .seconds(5))
         let sent = run(&pacer, from: .seconds(5), to: .seconds(10))
         #expect((380_000...420_000).contains(sent))
@@ -62,14 +62,14 @@ import WaybillCore
         let slower = run(&pacer, from: .seconds(10), to: .seconds(15))
         #expect((35_000...45_000).contains(slower))
         pacer.limit(to: nil, now: start + .seconds(15))
-        expectRoom(&pacer, now: start + .seconds(15)) { $0 == .max }
+        expectAllowance(&pacer, now: start + .seconds(15)) { $0 == .max }
     }
 
     @Test func `huge rates and long times do not overflow`() {
         var pacer = SendPacer(rate: .bytes(.max))
-        expectRoom(&pacer, now: start) { $0 > 0 }
-        pacer.spend(1 << 20)
-        expectRoom(&pacer, now: start + .seconds(1 << 40)) { $0 > 0 }
+        expectAllowance(&pacer, now: start) { $0 > 0 }
+        pacer.consume(1 << 20)
+        expectAllowance(&pacer, now: start + .seconds(1 << 40)) { $0 > 0 }
         #expect(SendPacer(rate: .bytes(0)).rate == nil)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import WaybillCurl
 
 @Suite struct SocketProbeTests {
-    private func isHeld(_ socket: Int32) -> Bool {
+    private func isCorked(_ socket: Int32) -> Bool {
         var value: Int32 = -1
         var size = socklen_t(MemoryLayout<Int32>.size)
         _ = unsafe getsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, &size)
@@ -14,21 +14,21 @@ import Testing
 
     @Test func `corked segments are sent when the socket is released`() throws {
         let server = try LoopbackServer()
-        let line = try Line(to: server.port)
-        var probe = SocketProbe(socket: line.socket)
+        let connection = try LoopbackConnection(to: server.port)
+        var probe = SocketProbe(socket: connection.socket)
         probe.setCorked(true)
-        #expect(isHeld(line.socket))
+        #expect(isCorked(connection.socket))
         probe.release()
-        #expect(!isHeld(line.socket))
+        #expect(!isCorked(connection.socket))
     }
 
     @Test func `lower and upper bounds of written bytes are equal while idle`() throws {
         let server = try LoopbackServer()
-        let line = try Line(to: server.port)
-        var probe = SocketProbe(socket: line.socket)
+        let connection = try LoopbackConnection(to: server.port)
+        var probe = SocketProbe(socket: connection.socket)
         #expect(probe.writtenAtMost == 0)
         let text = "POST / HTTP/1.1\r\n"
-        #expect(unsafe send(line.socket, text, text.utf8.count, 0) == text.utf8.count)
+        #expect(unsafe send(connection.socket, text, text.utf8.count, 0) == text.utf8.count)
         #expect(probe.sample()?.written == UInt64(text.utf8.count))
         #expect(probe.writtenAtMost == UInt64(text.utf8.count))
         probe.release()

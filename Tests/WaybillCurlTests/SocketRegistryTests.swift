@@ -12,10 +12,10 @@ import WaybillCore
 
     @Test func `a registered socket is closed on exec`() throws {
         let server = try LoopbackServer()
-        let line = try Line(to: server.port)
-        _ = fcntl(line.socket, F_SETFD, 0)
-        SocketRegistry().open(line.socket)
-        #expect(fcntl(line.socket, F_GETFD) & FD_CLOEXEC != 0)
+        let connection = try LoopbackConnection(to: server.port)
+        _ = fcntl(connection.socket, F_SETFD, 0)
+        SocketRegistry().open(connection.socket)
+        #expect(fcntl(connection.socket, F_GETFD) & FD_CLOEXEC != 0)
     }
 
     /// The request for a challenge and the authenticated request may use different connections; the first one is then
@@ -23,17 +23,17 @@ import WaybillCore
     @Test func `a transfer that changed its connection keeps its probe of the new one`() throws {
         let server = try LoopbackServer()
         let registry = SocketRegistry()
-        let lines = try (0..<2).map { _ in try Line(to: server.port) }
-        for line in lines { registry.open(line.socket) }
+        let connections = try (0..<2).map { _ in try LoopbackConnection(to: server.port) }
+        for connection in connections { registry.open(connection.socket) }
         let (first, second) = (transfer(), transfer())
-        first.probe = registry.claim(lines[0].ends, for: first)
-        #expect(first.probe?.socket == lines[0].socket)
-        first.probe = registry.claim(lines[1].ends, for: first)
-        second.probe = registry.claim(lines[0].ends, for: second)
-        #expect(first.probe?.socket == lines[1].socket)
-        #expect(second.probe?.socket == lines[0].socket)
+        first.probe = registry.claim(connections[0].endpoints, for: first)
+        #expect(first.probe?.socket == connections[0].socket)
+        first.probe = registry.claim(connections[1].endpoints, for: first)
+        second.probe = registry.claim(connections[0].endpoints, for: second)
+        #expect(first.probe?.socket == connections[1].socket)
+        #expect(second.probe?.socket == connections[0].socket)
         // When another transfer claims the connection, the first one loses its probe.
-        second.probe = registry.claim(lines[1].ends, for: second)
+        second.probe = registry.claim(connections[1].endpoints, for: second)
         #expect(first.probe?.socket == nil)
     }
 }

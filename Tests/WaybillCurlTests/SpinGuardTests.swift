@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SpinGuardTests {
     /// The results for rounds, each with its delay after the previous one and its number of libcurl callbacks.
-    private func answers(_ rounds: [(after: Duration, calls: Int)]) -> [Bool] {
+    private func results(_ rounds: [(after: Duration, calls: Int)]) -> [Bool] {
         var (spin, now, callbacks) = (SpinGuard(), ContinuousClock.now, 0)
         return rounds.map { round in
             now += round.after
@@ -16,25 +16,26 @@ import Testing
     @Test func `consecutive quick rounds without work are a spin`() {
         let rounds =
             [(after: Duration.zero, calls: 1)] + Array(repeating: (after: .microseconds(20), calls: 0), count: 20)
-        let patience = SpinGuard.patience
+        let idleRounds = SpinGuard.maxIdleRounds
         #expect(
-            answers(rounds) == Array(repeating: false, count: patience) + Array(repeating: true, count: 21 - patience))
+            results(rounds)
+                == Array(repeating: false, count: idleRounds) + Array(repeating: true, count: 21 - idleRounds))
     }
 
     @Test func `rounds after a pause are still a spin`() {
-        #expect(answers(Array(repeating: (after: SpinGuard.pause, calls: 0), count: 20)).last == true)
+        #expect(results(Array(repeating: (after: SpinGuard.pause, calls: 0), count: 20)).last == true)
     }
 
     @Test func `rounds with work are not a spin`() {
-        #expect(!answers(Array(repeating: (after: .microseconds(20), calls: 1), count: 50)).contains(true))
+        #expect(!results(Array(repeating: (after: .microseconds(20), calls: 1), count: 50)).contains(true))
     }
 
     @Test func `rounds that waited are not a spin`() {
-        #expect(!answers(Array(repeating: (after: .milliseconds(250), calls: 0), count: 50)).contains(true))
+        #expect(!results(Array(repeating: (after: .milliseconds(250), calls: 0), count: 50)).contains(true))
     }
 
     @Test func `work ends a spin`() {
         let idle = Array(repeating: (after: Duration.microseconds(20), calls: 0), count: 20)
-        #expect(answers(idle + [(after: .microseconds(20), calls: 1)]).last == false)
+        #expect(results(idle + [(after: .microseconds(20), calls: 1)]).last == false)
     }
 }

@@ -127,7 +127,7 @@ import WaybillCurl
         #expect(request.body == body.bytes)
     }
 
-    @Test func `a server that ignores 100-continue still gets the body`() async throws {
+    @Test func `a server that ignores 100-continue still receives the body`() async throws {
         let server = try LoopbackServer(.respond(200).ignoringExpect())
         let body = PatternBody(large)
         _ = try await run(.post(server.url(), body) { $0.expectContinue = .above(.bytes(0)) }).response()
@@ -190,7 +190,7 @@ import WaybillCurl
         #expect(try await recorder.response().head.status == .ok)
     }
 
-    @Test func `a server that rejects the expectation gets no body`() async throws {
+    @Test func `a server that rejects the expectation receives no body`() async throws {
         let server = try LoopbackServer(.refuse(413))
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         let recorder = run(.post(server.url(), PatternBody(large)) { $0.expectContinue = patient })
@@ -209,7 +209,7 @@ import WaybillCurl
         #expect(try await server.request(1).body == body.bytes)
     }
 
-    @Test func `a server that ignores 100-continue is not asked a second time`() async throws {
+    @Test func `a server that ignores 100-continue receives the expectation once`() async throws {
         let server = try LoopbackServer(otherwise: Behaviour.respond(200).ignoringExpect())
         for expected in ["100-continue", nil] {
             let end = await run(.post(server.url(), PatternBody(large)) { $0.expectContinue = .above(.bytes(0)) }).end()
@@ -218,7 +218,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `a server that rejects 100-continue is not asked a second time`() async throws {
+    @Test func `a server that rejects 100-continue receives the expectation once`() async throws {
         let server = try LoopbackServer(.refuse(417))
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         for _ in 0..<2 {
@@ -227,7 +227,7 @@ import WaybillCurl
         #expect(server.requests.map { $0.value(of: "Expect") } == ["100-continue", nil, nil])
     }
 
-    @Test func `a server that sends 100-continue is asked again`() async throws {
+    @Test func `a server that sends 100-continue receives the expectation again`() async throws {
         let server = try LoopbackServer()
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         for _ in 0..<2 {
@@ -245,7 +245,7 @@ import WaybillCurl
     }
 
     @Test(arguments: ["", "host", "host:80", "host:port:127.0.0.1", "host:0:127.0.0.1", ":80:127.0.0.1", "host:80:"])
-    func `an invalid resolve entry is refused`(entry: String) async throws {
+    func `an invalid resolve entry is rejected`(entry: String) async throws {
         let error = try await run(.post("http://127.0.0.1/") { $0.resolve = [entry] }).failure()
         #expect(error.code == .invalidRequest)
     }

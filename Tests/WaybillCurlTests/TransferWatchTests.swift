@@ -15,10 +15,10 @@ import WaybillCore
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { start + .milliseconds(Int(seconds * 1_000)) }
 
-    private func sending(_ acknowledged: Int64, sent: Int64 = 100, handedOver: Int64 = 100)
+    private func sending(_ acknowledged: Int64, sent: Int64 = 100, bytesRead: Int64 = 100)
         -> TransferWatch.TransferSnapshot
     {
-        .init(isConnected: true, handedOver: handedOver, sent: sent, acknowledged: acknowledged)
+        .init(isConnected: true, bytesRead: bytesRead, sent: sent, acknowledged: acknowledged)
     }
 
     @Test func `a connection that is not ready in time fails as connectTimeout`() {
@@ -52,42 +52,42 @@ import WaybillCore
     @Test func `a body without available data is not a stall`() {
         var watch = TransferWatch(limits: limits, now: start)
         for second in 0..<20 {
-            #expect(watch.check(sending(50, sent: 50, handedOver: 50), now: at(Double(second))) == nil)
+            #expect(watch.check(sending(50, sent: 50, bytesRead: 50), now: at(Double(second))) == nil)
         }
     }
 
     @Test func `bytes buffered in libcurl count as pending`() {
         var watch = TransferWatch(limits: limits, now: start)
-        _ = watch.check(sending(50, sent: 50, handedOver: 60), now: at(0))
-        #expect(watch.check(sending(50, sent: 50, handedOver: 60), now: at(3)) == .stalled)
+        _ = watch.check(sending(50, sent: 50, bytesRead: 60), now: at(0))
+        #expect(watch.check(sending(50, sent: 50, bytesRead: 60), now: at(3)) == .stalled)
     }
 
     @Test func `a paused transfer neither stalls nor times out`() {
         var watch = TransferWatch(limits: limits, now: start)
-        var sight = sending(0)
-        _ = watch.check(sight, now: at(0))
-        sight.isPaused = true
-        #expect(watch.check(sight, now: at(50)) == nil)
-        sight.isPaused = false
-        #expect(watch.check(sight, now: at(51)) == nil)
+        var snapshot = sending(0)
+        _ = watch.check(snapshot, now: at(0))
+        snapshot.isPaused = true
+        #expect(watch.check(snapshot, now: at(50)) == nil)
+        snapshot.isPaused = false
+        #expect(watch.check(snapshot, now: at(51)) == nil)
 
-        sight = sending(100)
-        sight.isRequestAcknowledged = true
-        #expect(watch.check(sight, now: at(52)) == nil)
-        sight.isPaused = true
-        #expect(watch.check(sight, now: at(150)) == nil)
-        sight.isPaused = false
-        #expect(watch.check(sight, now: at(154)) == nil)
-        #expect(watch.check(sight, now: at(155.1)) == .responseTimeout)
+        snapshot = sending(100)
+        snapshot.isRequestAcknowledged = true
+        #expect(watch.check(snapshot, now: at(52)) == nil)
+        snapshot.isPaused = true
+        #expect(watch.check(snapshot, now: at(150)) == nil)
+        snapshot.isPaused = false
+        #expect(watch.check(snapshot, now: at(154)) == nil)
+        #expect(watch.check(snapshot, now: at(155.1)) == .responseTimeout)
     }
 
     @Test func `the response has its own limit, which starts with the last acknowledged byte`() {
         var watch = TransferWatch(limits: limits, now: start)
-        var sight = sending(100)
-        sight.isRequestAcknowledged = true
-        #expect(watch.check(sight, now: at(10)) == nil)
-        #expect(watch.check(sight, now: at(14.9)) == nil)
-        #expect(watch.check(sight, now: at(15)) == .responseTimeout)
+        var snapshot = sending(100)
+        snapshot.isRequestAcknowledged = true
+        #expect(watch.check(snapshot, now: at(10)) == nil)
+        #expect(watch.check(snapshot, now: at(14.9)) == nil)
+        #expect(watch.check(snapshot, now: at(15)) == .responseTimeout)
     }
 
     @Test func `there is no total limit unless one is set`() {

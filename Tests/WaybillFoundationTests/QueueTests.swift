@@ -30,18 +30,18 @@ import WaybillTesting
     }
 
     @Test func `callbacks run on the queue, the completion last and once`() async throws {
-        let said = Watched<[String]>([])
+        let events = Watched<[String]>([])
         let key = key
-        start(.answering(.ok, body: "thanks"))
+        start(.responding(.ok, body: "thanks"))
             .onProgress(on: queue) { progress in
-                said.update { $0.append("\(progress.phase) \(DispatchQueue.getSpecific(key: key) == true)") }
+                events.update { $0.append("\(progress.phase) \(DispatchQueue.getSpecific(key: key) == true)") }
             }
             .onSuccess(on: queue) { response in
-                said.update { $0.append("\(response.text) \(DispatchQueue.getSpecific(key: key) == true)") }
+                events.update { $0.append("\(response.text) \(DispatchQueue.getSpecific(key: key) == true)") }
             }
-            .onFailure(on: queue) { _ in said.update { $0.append("failure") } }
-            .onCompletion(on: queue) { _ in said.update { $0.append("end") } }
-        let lines = try await said.waitUntil { $0.contains("end") && $0.contains("thanks true") }
+            .onFailure(on: queue) { _ in events.update { $0.append("failure") } }
+            .onCompletion(on: queue) { _ in events.update { $0.append("end") } }
+        let lines = try await events.waitUntil { $0.contains("end") && $0.contains("thanks true") }
         #expect(lines.contains("succeeded true"))
         #expect(lines.allSatisfy { !$0.hasSuffix("false") && $0 != "failure" })
         #expect(lines.firstIndex(of: "succeeded true") ?? 9 < lines.firstIndex(of: "thanks true") ?? 0)
@@ -49,19 +49,19 @@ import WaybillTesting
     }
 
     @Test func `a failure calls only the failure callback`() async throws {
-        let said = Watched<[String]>([])
-        start(.answering(.forbidden))
-            .onSuccess(on: queue) { _ in said.update { $0.append("success") } }
-            .onFailure(on: queue) { error in said.update { $0.append("\(error.code)") } }
-        #expect(try await said.waitUntil { !$0.isEmpty } == ["rejected"])
+        let events = Watched<[String]>([])
+        start(.responding(.forbidden))
+            .onSuccess(on: queue) { _ in events.update { $0.append("success") } }
+            .onFailure(on: queue) { error in events.update { $0.append("\(error.code)") } }
+        #expect(try await events.waitUntil { !$0.isEmpty } == ["rejected"])
     }
 
     @Test func `progress is coalesced while the queue is busy`() async throws {
         let canContinue = DispatchSemaphore(value: 0)
         queue.async { canContinue.wait() }
         let calls = Watched(0)
-        let steps: [TransferScript.Step] = (0..<50).map { _ in .take(1) }
-        let task = start(TransferScript([.connect, .acknowledgeHead] + steps + [.takeRest, .answer(.ok)]))
+        let steps: [TransferScript.Step] = (0..<50).map { _ in .receive(1) }
+        let task = start(TransferScript([.connect, .acknowledgeHead] + steps + [.receiveRest, .respond(.ok)]))
         let last = Watched<UploadPhase?>(nil)
         task.onProgress(on: queue) { progress in
             calls.update { $0 += 1 }
@@ -76,10 +76,10 @@ import WaybillTesting
     @Test func `a Foundation progress follows the upload`() async throws {
         let (isWatched, gate) = (ScriptGate(), ScriptGate())
         let task = start([
-            .connect, .acknowledgeHead, .wait(isWatched), .take(40), .wait(gate), .takeRest, .answer(.ok),
+            .connect, .acknowledgeHead, .wait(isWatched), .receive(40), .wait(gate), .receiveRest, .respond(.ok),
         ])
         let shown = task.foundationProgress(on: queue)
-        // Bytes taken before the progress was created are reported with the next ones.
+        // Bytes received before the progress was created are reported with the next ones.
         isWatched.open()
         await gate.arrivals(atLeast: 1)
         try await wait { shown.completedUnitCount >= 40 }
@@ -93,14 +93,14 @@ import WaybillTesting
     }
 
     @Test func `an empty body finishes its Foundation progress`() async throws {
-        let task = start(.answering(.ok), bytes: 0)
+        let task = start(.responding(.ok), bytes: 0)
         let shown = task.foundationProgress(on: queue)
         try await wait { shown.isFinished }
     }
 
     @Test func `cancelling a Foundation progress cancels the upload`() async throws {
         let gate = ScriptGate()
-        let task = start([.connect, .take(1), .wait(gate), .hang])
+        let task = start([.connect, .receive(1), .wait(gate), .hang])
         let progress = task.foundationProgress(on: queue)
         await gate.arrivals(atLeast: 1)
         progress.cancel()

@@ -22,7 +22,7 @@ import WaybillTesting
     }
 
     @Test func `an operation finishes with its upload`() async throws {
-        let upload = operation(ScriptedTransport([.answering(.ok, body: "thanks")]))
+        let upload = operation(ScriptedTransport([.responding(.ok, body: "thanks")]))
         #expect(upload.isAsynchronous && !upload.isExecuting && !upload.isFinished && upload.result == nil)
         await finish([upload])
         #expect(upload.isFinished && !upload.isExecuting)
@@ -31,7 +31,7 @@ import WaybillTesting
     }
 
     @Test func `a queue runs operations in the order of their dependencies`() async throws {
-        let transport = ScriptedTransport([.answering(.ok)])
+        let transport = ScriptedTransport([.responding(.ok)])
         let uploads = (0..<6).map { operation(transport, "\($0)") }
         for (later, earlier) in zip(uploads.dropFirst(), uploads) { later.addDependency(earlier) }
         let queue = OperationQueue()
@@ -42,7 +42,7 @@ import WaybillTesting
     }
 
     @Test func `a failed upload finishes its operation with the error`() async throws {
-        let upload = operation(ScriptedTransport([.answering(.forbidden)]))
+        let upload = operation(ScriptedTransport([.responding(.forbidden)]))
         await finish([upload])
         guard case .failure(let error)? = upload.result else { throw error }
         #expect(error.code == .rejected && upload.isFinished && !upload.isCancelled)
@@ -52,7 +52,7 @@ import WaybillTesting
 
     @Test func `cancelling a running operation cancels the upload`() async throws {
         let gate = ScriptGate()
-        let upload = operation(ScriptedTransport([[.connect, .take(1), .wait(gate), .hang]]))
+        let upload = operation(ScriptedTransport([[.connect, .receive(1), .wait(gate), .hang]]))
         async let end: Void = finish([upload])
         await gate.arrivals(atLeast: 1)
         #expect(upload.isExecuting)
@@ -63,7 +63,7 @@ import WaybillTesting
     }
 
     @Test func `an operation cancelled before its start starts no upload`() async throws {
-        let transport = ScriptedTransport([.answering(.ok)])
+        let transport = ScriptedTransport([.responding(.ok)])
         let upload = operation(transport)
         upload.cancel()
         await finish([upload])

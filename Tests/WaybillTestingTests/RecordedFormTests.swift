@@ -11,7 +11,7 @@ import WaybillTesting
         .data("FILE", [0xFF, 0xD8, 1, 2], fileName: "IDFrontImage.jpg", contentType: "image/jpeg"),
     ]
 
-    private func sent(_ script: TransferScript = .answering(), keepsBodies: Bool = true) async throws
+    private func sent(_ script: TransferScript = .responding(), keepsBodies: Bool = true) async throws
         -> RecordedTransfer
     {
         let transport = ScriptedTransport(script, keepsBodies: keepsBodies)
@@ -62,18 +62,18 @@ import WaybillTesting
         #expect(failure { try form.text("FILE") }?.code == .notText)
     }
 
-    @Test func `an incomplete form is reported with the bytes taken`() async throws {
+    @Test func `an incomplete form is reported with the bytes received`() async throws {
         let transfer = try await sent(.breaking(after: 100))
         let error = #expect(throws: TestingError.self) { try transfer.form() }
         #expect(error?.code == .notAForm)
-        #expect(error?.message.contains("took only 100 of") == true)
+        #expect(error?.message.contains("received only 100 of") == true)
     }
 
     @Test func `a body that was not kept differs from one that is not a form`() async throws {
         let unkept = try await sent(keepsBodies: false)
         #expect(failure { try unkept.form() }?.code == .bodyNotKept)
 
-        let transport = ScriptedTransport(.answering())
+        let transport = ScriptedTransport(.responding())
         let session = UploadSession(configuration: .init(), transport: transport)
         _ = try await session.upload(.data([1, 2, 3]), to: "http://backend.example/upload")
         let raw = try #require(transport.transfers.first)

@@ -7,18 +7,18 @@ import WaybillTesting
 
 /// The steps of scripts, and the selection of a script.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ScriptTests {
-    @Test func `a peer takes bytes at a rate measured by a manual clock`() async throws {
+    @Test func `a peer receives bytes at a rate measured by a manual clock`() async throws {
         let clock = ManualClock()
         let sink = RecordingSink()
         let transport = ScriptedTransport([
-            .connect, .takeAtRate(nil, perSecond: .bytes(1_000), clock: clock), .delay(.seconds(3_600), clock: clock),
-            .answer(.ok),
+            .connect, .receiveAtRate(nil, perSecond: .bytes(1_000), clock: clock),
+            .delay(.seconds(3_600), clock: clock), .respond(.ok),
         ])
         _ = transport.start(.put(2_050), sink: sink)
-        for (moved, taken) in [(100, 100), (900, 1_000), (1_000, 2_000)] {
+        for (moved, received) in [(100, 100), (900, 1_000), (1_000, 2_000)] {
             await clock.sleepers(atLeast: 1)
             clock.advance(by: .milliseconds(moved))
-            try await sink.events.waitUntil { $0.last == "progress \(taken)" }
+            try await sink.events.waitUntil { $0.last == "progress \(received)" }
         }
         await clock.sleepers(atLeast: 1)
         #expect(clock.pendingSleeps == [.milliseconds(50)])
@@ -33,7 +33,7 @@ import WaybillTesting
     @Test func `cancelling ends a wait on a clock`() async throws {
         let clock = ManualClock()
         for step: TransferScript.Step in [
-            .takeAtRate(5, perSecond: .bytes(1), clock: clock), .delay(.seconds(1), clock: clock),
+            .receiveAtRate(5, perSecond: .bytes(1), clock: clock), .delay(.seconds(1), clock: clock),
         ] {
             let sink = RecordingSink()
             let control = ScriptedTransport([.connect, step]).start(.put(10), sink: sink)
@@ -47,8 +47,8 @@ import WaybillTesting
     @Test func `acknowledgements occur at the scripted time and accuracy`() async throws {
         let sink = RecordingSink()
         let transport = ScriptedTransport([
-            .accuracy(.acknowledgedByProxy), .takeUnacknowledged(8), .acknowledge(3), .acknowledge(100), .takeRest,
-            .answer(.ok),
+            .accuracy(.acknowledgedByProxy), .sendUnacknowledged(8), .acknowledge(3), .acknowledge(100), .receiveRest,
+            .respond(.ok),
         ])
         _ = transport.start(.put(10), sink: sink)
         try await sink.events.waitUntil { $0.last == "ended 200" }
@@ -64,9 +64,9 @@ import WaybillTesting
         (TransferScript.breaking(after: 0), UploadOutcome.incomplete(acknowledged: 0)),
         (.breaking(after: 10), .unknown), (.deadConnection(), .notSent), (.deadConnection(afterSending: 4), .notSent),
         (.deadConnection(afterSending: 10), .notSent), (.losingResponse, .unknown), (.truncatingResponse(), .unknown),
-        ([.connect, .takeUnacknowledged(10), .fail(.connectionLost)], .unknown),
+        ([.connect, .sendUnacknowledged(10), .fail(.connectionLost)], .unknown),
         (.respondingEarly(.ok, after: 4), .unknown),
-        ([.takeUnacknowledged(10), .answer(.ok)], .unknown),
+        ([.sendUnacknowledged(10), .respond(.ok)], .unknown),
     ]
 
     @Test(arguments: failures)
@@ -97,9 +97,9 @@ import WaybillTesting
     }
 
     @Test func `scripts are selected by path, method or predicate, and the last one repeats`() async throws {
-        let transport = ScriptedTransport(.answering(.notFound))
+        let transport = ScriptedTransport(.responding(.notFound))
         transport.script(.redirecting(to: "/b"), path: "/a")
-        transport.script(.unavailable(), .answering(.created), method: .post, path: "/b")
+        transport.script(.unavailable(), .responding(.created), method: .post, path: "/b")
         transport.script(.failing(.hostNotFound)) { $0.url.hasPrefix("https:") }
         let requests = [
             ("http://h.example/a?x=1", HTTPRequest.Method.post, "ended 307"),
@@ -120,10 +120,10 @@ import WaybillTesting
         for count in [9, 11] {
             let sink = RecordingSink()
             let body = WrongLengthBody(length: 10, count: count)
-            let transport = ScriptedTransport(.answering())
+            let transport = ScriptedTransport(.responding())
             _ = transport.start(TransferRequest(method: .put, url: "http://h.example/", body: body), sink: sink)
             try await sink.events.waitUntil { $0.last == "ended bodyFailed" }
-            #expect(transport.transfers[0].bytesTaken < 10)
+            #expect(transport.transfers[0].bytesReceived < 10)
             #expect(transport.transfers[0].end?.evidence.isBodyComplete == false)
         }
     }
@@ -131,7 +131,7 @@ import WaybillTesting
     @Test func `an attempt that ignores cancellation still waits for its body`() async throws {
         let sink = RecordingSink()
         let (chunks, input) = AsyncStream.makeStream(of: [UInt8].self)
-        let transport = ScriptedTransport([.connect, .ignoreCancel, .takeRest, .answer(.ok)])
+        let transport = ScriptedTransport([.connect, .ignoreCancel, .receiveRest, .respond(.ok)])
         let body = SequenceBody(chunks, length: nil)
         let control = transport.start(TransferRequest(method: .put, url: "http://h.example/", body: body), sink: sink)
         input.yield([1, 2, 3])

@@ -8,7 +8,7 @@ import WaybillTesting
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ScriptedTransportTests {
     @Test func `it reports the events of a real transport in order`() async throws {
         let sink = RecordingSink()
-        let transport = ScriptedTransport(.answering(.created, body: "done"))
+        let transport = ScriptedTransport(.responding(.created, body: "done"))
         _ = transport.start(.put(40_000), sink: sink)
         let events = try await sink.events.waitUntil { $0.last?.hasPrefix("ended") == true }
         #expect(
@@ -23,9 +23,9 @@ import WaybillTesting
     @Test func `failures have the outcome that follows from their bytes`() async throws {
         let scripts: [(TransferScript, UploadOutcome)] = [
             (.failing(.hostNotFound), .notSent), (.breaking(after: 7), .incomplete(acknowledged: 7)),
-            ([.connect, .takeUnacknowledged(7), .fail(.connectionLost)], .notSent),
-            ([.connect, .takeRest, .fail(.connectionLost)], .unknown),
-            ([.connect, .take(7), .fail(.stalled, outcome: .unknown)], .unknown),
+            ([.connect, .sendUnacknowledged(7), .fail(.connectionLost)], .notSent),
+            ([.connect, .receiveRest, .fail(.connectionLost)], .unknown),
+            ([.connect, .receive(7), .fail(.stalled, outcome: .unknown)], .unknown),
         ]
         for (script, outcome) in scripts {
             let sink = RecordingSink()
@@ -38,7 +38,7 @@ import WaybillTesting
     @Test func `cancelling ends a hanging attempt, and repeated cancellation has no effect`() async throws {
         let sink = RecordingSink()
         let gate = ScriptGate()
-        let control = ScriptedTransport([.connect, .take(5), .wait(gate), .hang]).start(.put(10), sink: sink)
+        let control = ScriptedTransport([.connect, .receive(5), .wait(gate), .hang]).start(.put(10), sink: sink)
         await gate.arrivals(atLeast: 1)
         control.cancel()
         control.cancel()
@@ -52,7 +52,7 @@ import WaybillTesting
         let sink = RecordingSink()
         let (chunks, input) = AsyncStream.makeStream(of: [UInt8].self)
         let body = SequenceBody(chunks, length: nil)
-        let transport = ScriptedTransport(.answering())
+        let transport = ScriptedTransport(.responding())
         _ = transport.start(TransferRequest(method: .put, url: "http://host.example/", body: body), sink: sink)
         try await sink.events.waitUntil { $0 == ["connected"] }
         input.yield([1, 2, 3])

@@ -65,7 +65,7 @@ CURLMcode wb_multi_setopt_long(CURLM *multi, CURLMoption option, long value);
 int wb_multi_next_done(CURLM *multi, CURL *_Nullable *_Nonnull handle, CURLcode *result);
 
 // Returns whether a socket connects these two endpoints, given as libcurl prints them.
-int wb_socket_joins(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port);
+int wb_socket_connects(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port);
 
 // Returns whether a read would immediately return bytes or the end of the stream.
 int wb_has_input(int socket);
@@ -81,7 +81,7 @@ void wb_set_corked(int socket, int on);
 int wb_tcp_counters(int socket, uint64_t *acked, uint64_t *pending);
 
 // Queries in reverse order: bytes acknowledged in between are in both counts, so the sum is at least the bytes written.
-int wb_tcp_state_reversed(int socket, uint64_t *acked, uint64_t *pending);
+int wb_tcp_counters_reversed(int socket, uint64_t *acked, uint64_t *pending);
 
 static const size_t wb_readfunc_abort = CURL_READFUNC_ABORT;
 static const size_t wb_readfunc_pause = CURL_READFUNC_PAUSE;

@@ -12,7 +12,7 @@
 // The version of libjpeg-turbo that this module was built with.
 const char *wb_jpeg_library_version(void);
 
-// MARK: A flag that one thread raises and another looks at.
+// MARK: Cancellation flag, set and read by different threads
 
 typedef struct wb_jpeg_flag wb_jpeg_flag;
 
@@ -21,10 +21,10 @@ void wb_jpeg_flag_raise(wb_jpeg_flag *flag);
 int32_t wb_jpeg_flag_is_raised(const wb_jpeg_flag *flag);
 void wb_jpeg_flag_destroy(wb_jpeg_flag *flag);
 
-// MARK: What went wrong.
+// MARK: Errors
 
 enum {
-    wb_jpeg_fine = 0,
+    wb_jpeg_ok = 0,
     wb_jpeg_failed = 1,          // libjpeg's error_exit; `code` and `message` are those of libjpeg
     wb_jpeg_stopped = 2,         // the flag was raised
     wb_jpeg_scans_exceeded = 3,  // more scans than allowed
@@ -38,9 +38,9 @@ typedef struct {
     int32_t is_truncated;    // the data ended before the image did
     int32_t stray_bytes;     // stray bytes between segments, up to 64; not damage
     char message[200];       // the error, or else the first warning
-} wb_jpeg_trouble;
+} wb_jpeg_status;
 
-// MARK: Decoding, pulled row group by row group.
+// MARK: Decoding, one row group per call
 
 typedef struct wb_jpeg_decoder wb_jpeg_decoder;
 
@@ -52,24 +52,24 @@ typedef struct {
 // Reads the header and starts decoding. `bytes` must remain valid until close. `eighths` is 8 (full size) or 4. The
 // planes are Y or Y, Cb, Cr, whatever the file contains: RGB and CMYK are converted row by row.
 wb_jpeg_decoder *_Nullable wb_jpeg_decoder_open(const uint8_t *bytes, size_t count, int32_t eighths, int32_t max_scans,
-                                                size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_trouble *trouble);
+                                                size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_status *status);
 int32_t wb_jpeg_decoder_plane_count(const wb_jpeg_decoder *decoder);
 wb_jpeg_plane_shape wb_jpeg_decoder_shape(const wb_jpeg_decoder *decoder, int32_t plane);
-// Returns 1 if rows are available, 0 after all rows if the file was read to its end, -1 on an error in `trouble`.
-int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_trouble *trouble);
+// Returns 1 if rows are available, 0 after all rows if the file was read to its end, -1 on an error in `status`.
+int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_status *status);
 int32_t wb_jpeg_decoder_row_count(const wb_jpeg_decoder *decoder, int32_t plane);
 const uint8_t *wb_jpeg_decoder_row(const wb_jpeg_decoder *decoder, int32_t plane, int32_t row);
 int32_t wb_jpeg_decoder_stray_bytes(const wb_jpeg_decoder *decoder);
 void wb_jpeg_decoder_close(wb_jpeg_decoder *decoder);
 
-// MARK: Pixels that come without a file.
+// MARK: Raw pixels
 
 // Splits a row of pixels into Y, Cb, Cr (or only Y for gray), from 1 (gray), 3 (RGB) or 4 (RGBA) bytes per pixel.
 // Transparent pixels are composited on white.
 void wb_jpeg_split_pixels(const uint8_t *pixels, int32_t width, int32_t channels, uint8_t *luma,
                           uint8_t *_Nullable blue, uint8_t *_Nullable red);
 
-// MARK: Colours of another gamut.
+// MARK: Gamut conversion
 
 typedef struct {
     const float *linear;     // three tables of 2,049 entries: linear light for a value in eighths of a unit
@@ -82,7 +82,7 @@ typedef struct {
 void wb_jpeg_convert_gamut(float *upper, float *_Nullable lower, int32_t width, float *blue, float *red,
                            const wb_jpeg_gamut *gamut);
 
-// MARK: Writing.
+// MARK: Writing
 
 typedef struct {
     uint8_t *_Nullable start; // to be released with wb_jpeg_bytes_free
@@ -109,26 +109,26 @@ typedef struct {
 // Cr. `table` is in natural order and is used for all components.
 int32_t wb_jpeg_write(int32_t width, int32_t height, const wb_jpeg_component *components, int32_t component_count,
                       const uint16_t *table, int32_t script, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes,
-                      wb_jpeg_trouble *trouble);
+                      wb_jpeg_status *status);
 
 // Writes a file one row of blocks at a time, in any order; the `levels` of the components are ignored. Rows that are
 // not put are zero. Closing releases all resources, finished or not.
 typedef struct wb_jpeg_writer wb_jpeg_writer;
 wb_jpeg_writer *_Nullable wb_jpeg_writer_open(int32_t width, int32_t height, const wb_jpeg_component *components,
                                               int32_t component_count, const uint16_t *table, int32_t script,
-                                              const wb_jpeg_flag *flag, wb_jpeg_trouble *trouble);
+                                              const wb_jpeg_flag *flag, wb_jpeg_status *status);
 int32_t wb_jpeg_writer_put(wb_jpeg_writer *writer, int32_t component, int32_t row, const int16_t *levels,
-                           wb_jpeg_trouble *trouble);
-int32_t wb_jpeg_writer_finish(wb_jpeg_writer *writer, wb_jpeg_bytes *bytes, wb_jpeg_trouble *trouble);
+                           wb_jpeg_status *status);
+int32_t wb_jpeg_writer_finish(wb_jpeg_writer *writer, wb_jpeg_bytes *bytes, wb_jpeg_status *status);
 void wb_jpeg_writer_close(wb_jpeg_writer *writer);
 
 // Rewrites a gray or YCbCr file with the same coefficients: progressive, without metadata, transformed by the Exif
 // orientation (1 to 8). The caller must have checked that the transformation is lossless (mirrored sides are whole
 // MCUs).
 int32_t wb_jpeg_transcode(const uint8_t *input, size_t count, int32_t orientation, int32_t script, int32_t max_scans,
-                          size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes, wb_jpeg_trouble *trouble);
+                          size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes, wb_jpeg_status *status);
 
-// MARK: Kernels. Plain loops over plain memory; each has a Swift twin in the tests.
+// MARK: Kernels. Loops over plain memory; the tests compare each with a reference in Swift.
 
 // out[x] = sum of weights[t] * rows[t][x]. 8-bit rows take weights with 14 fractional bits, 16-bit rows floats.
 void wb_jpeg_vertical_u8(const uint8_t *const _Nonnull *_Nonnull rows, const int16_t *weights, int32_t taps,

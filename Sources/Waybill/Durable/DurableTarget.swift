@@ -36,7 +36,7 @@ package struct DurableTarget: Codable, Sendable {
                 "The header field \(field.name) contains a credential, which can't be persisted. "
                     + "\(Remedy.nameCredential)")
         }
-        if let field = headers.first(where: { TransferRequest.ownedFields.contains($0.name) }) {
+        if let field = headers.first(where: { TransferRequest.reservedFields.contains($0.name) }) {
             throw UploadError(
                 .invalidRequest, "The header field \(field.name) is set by the transport. Remove it.", phase: .waiting)
         }

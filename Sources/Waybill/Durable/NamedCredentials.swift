@@ -75,7 +75,7 @@ struct NamedCredentialPart: PartPreparing {
         throw UploadError(
             .credentialRefreshFailed,
             "The form is sent directly, but its credential \(quoted(credential)) has only a name. "
-                + "\(Remedy.giveCredentialValue)",
+                + "\(Remedy.provideCredentialValue)",
             phase: .preparing)
     }
 }

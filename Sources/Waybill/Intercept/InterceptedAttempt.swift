@@ -139,7 +139,7 @@ extension InterceptedAttempt {
             let (body, objection) = await self.chain.reviewed(response)
             var end = end
             end.result = .success(TransferResponse(head: answer.head, body: body))
-            end.objection = objection
+            end.validationFailure = objection
             self.finish(end)
         }
     }
@@ -147,7 +147,7 @@ extension InterceptedAttempt {
     /// Returns the end of an attempt whose response was received but not reviewed.
     private static func unreviewed(_ end: TransferEnd) -> TransferEnd {
         var end = end
-        end.objection = ResponseValidationFailure(
+        end.validationFailure = ResponseValidationFailure(
             .cancelled, message: "The upload was cancelled before the response was reviewed.")
         return end
     }

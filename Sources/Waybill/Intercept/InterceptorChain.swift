@@ -131,7 +131,7 @@ extension InterceptorChain {
     }
 
     private static func complaint(about after: OutgoingRequest, before: OutgoingRequest) -> String? {
-        for field in after.headers where TransferRequest.ownedFields.contains(field.name) {
+        for field in after.headers where TransferRequest.reservedFields.contains(field.name) {
             return "set the header field \(field.name), which is set by the transport. Remove it."
         }
         if let type = after.body?.contentType, let complaint = RequestPlan.complaint(about: after.headers, of: type) {

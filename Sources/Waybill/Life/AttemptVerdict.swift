@@ -31,8 +31,8 @@ struct AttemptVerdict: Sendable {
             let outcome = UploadOutcome(of: record.evidence, status: status, isResponseComplete: true)
             self.response = response
             let words = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
-            reason = end.objection.map { "\(words.sentence) \($0.words)" } ?? words
-            isCredentialRejected = status.code == 401 || end.objection?.kind == .credentialExpired
+            reason = end.validationFailure.map { "\(words.sentence) \($0.words)" } ?? words
+            isCredentialRejected = status.code == 401 || end.validationFailure?.kind == .credentialExpired
             if accepts.accepts(status) {
                 // A response that arrives before a cancellation takes effect still describes the state of the server.
                 // The transport ensures that a 2xx came after the whole body. An accepted 4xx or 5xx needs no check,
@@ -40,7 +40,7 @@ struct AttemptVerdict: Sendable {
                 failure =
                     status.kind == .redirection && !isBodyComplete
                     ? Self.notTaken(status, outcome)
-                    : end.objection.map { Failure($0, status, cancelMessage: cancelMessage) }
+                    : end.validationFailure.map { Failure($0, status, cancelMessage: cancelMessage) }
                 return
             }
             failure = Failure(

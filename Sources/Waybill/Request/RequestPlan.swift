@@ -43,7 +43,7 @@ final class RequestPlan: Sendable {
             }
             headers[.userAgent] = agent
         }
-        for field in headers where TransferRequest.ownedFields.contains(field.name) {
+        for field in headers where TransferRequest.reservedFields.contains(field.name) {
             throw Self.refused("The header field \(field.name) is set by the transport. Remove it.")
         }
         // Generated for every upload, and sent if the method is not idempotent (RFC 9110 section 9.2.2).

@@ -110,7 +110,7 @@ extension RetryPolicy {
     }
 
     private func wait(after question: Question, jitter: Double) -> Plan {
-        let wait = Backoff(from: baseDelay, to: maxDelay).time(after: question.attempt, jitter: jitter)
+        let wait = Backoff(from: baseDelay, to: maxDelay).delay(after: question.attempt, jitter: jitter)
         let floor = min(question.response.flatMap(Self.retryAfter) ?? .zero, maxRetryAfter)
         return Plan(delay: max(wait, floor), source: floor > wait ? .retryAfter : .backoff, limits: [])
     }

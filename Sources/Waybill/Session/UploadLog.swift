@@ -90,7 +90,7 @@ struct UploadLog: Sendable {
         case .success(let response): metadata["status"] = "\(response.head.status.code)"
         case .failure(let error): metadata["error"] = "\(Redaction.escaped(error.description))"
         }
-        if let objection = end.objection { metadata["error"] = "\(Redaction.escaped(objection.words))" }
+        if let objection = end.validationFailure { metadata["error"] = "\(Redaction.escaped(objection.words))" }
         logger.debug("attempt ended", metadata: metadata)
     }
 
@@ -138,7 +138,7 @@ struct UploadLog: Sendable {
         case .failure(let error): return Redaction.escaped(error.message)
         case .success(let response):
             let words = Redaction.escaped("\(response.head.status.code) \(response.head.status.reasonPhrase)")
-            return end.objection.map { "\(words.sentence) \($0.words)" } ?? words
+            return end.validationFailure.map { "\(words.sentence) \($0.words)" } ?? words
         }
     }
 }
@@ -154,6 +154,6 @@ extension UploadEvent.AttemptEnd {
             status = error.status
             code = UploadError.Code(error.code.description)
         }
-        if let objection = end.objection { code = objection.uploadCode }
+        if let objection = end.validationFailure { code = objection.uploadCode }
     }
 }

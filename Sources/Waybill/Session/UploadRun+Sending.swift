@@ -66,7 +66,7 @@ extension UploadRun {
         case .success(var response):
             // A server may include received data in its reason phrase. "OK" is too short to contain a secret.
             let status = response.head.status
-            if let objection = end.objection { end.objection?.message = scrubbed(objection.message) }
+            if let objection = end.validationFailure { end.validationFailure?.message = scrubbed(objection.message) }
             guard status.reasonPhrase.utf8.count > 2 else { break }
             response.head.status = HTTPResponse.Status(
                 code: status.code, reasonPhrase: scrubbed(status.reasonPhrase))
@@ -78,7 +78,7 @@ extension UploadRun {
 
     /// Returns whether no retry can follow. Then no random number is needed for the delay, which saves a system call.
     private func isLast(_ end: TransferEnd) -> Bool {
-        guard case .success(let response) = end.result, end.objection == nil else { return false }
+        guard case .success(let response) = end.result, end.validationFailure == nil else { return false }
         return response.head.status.kind == .successful && plan?.options.accepts.accepts(response.head.status) == true
     }
 

@@ -26,16 +26,16 @@ package final class AtomicFile: Sendable {
     package static func make(
         for path: String, mode: UInt32 = 0o600, access: Int32 = O_WRONLY, isNamed: Bool = false
     ) throws(SystemError) -> AtomicFile {
-        if !isNamed, let file = try withoutName(in: parent(of: path), mode: mode, access: access) { return file }
+        if !isNamed, let file = try unnamed(in: parent(of: path), mode: mode, access: access) { return file }
         return try named(temporaryName(beside: path), mode: mode, access: access)
     }
 
     /// Opens an unnamed file, or returns `nil` if the file system does not support unnamed files.
-    package static func withoutName(
+    package static func unnamed(
         in path: String = ".", of directory: FileDescriptor? = nil, mode: UInt32 = 0o600, access: Int32 = O_WRONLY
     ) throws(SystemError) -> AtomicFile? {
         let raw = unsafe SystemPath.with(path) {
-            unsafe openat(directory.place, $0, access | O_CLOEXEC | withoutName, mode)
+            unsafe openat(directory.rawOrCurrent, $0, access | O_CLOEXEC | unnamedFlags, mode)
         }
         guard raw >= 0 else {
             let error = SystemError.last
@@ -52,7 +52,7 @@ package final class AtomicFile: Sendable {
         _ name: String, in directory: FileDescriptor? = nil, mode: UInt32 = 0o600, access: Int32 = O_WRONLY
     ) throws(SystemError) -> AtomicFile {
         let raw = unsafe SystemPath.with(name) {
-            unsafe openat(directory.place, $0, access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+            unsafe openat(directory.rawOrCurrent, $0, access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         }
         guard raw >= 0 else { throw SystemError.last }
         fchmod(raw, mode)
@@ -77,7 +77,7 @@ package final class AtomicFile: Sendable {
         let code = unsafe SystemPath.with(temporary ?? "/proc/self/fd/\(descriptor.raw)") { from in
             unsafe SystemPath.with(name) {
                 unsafe linkat(
-                    directory.place, from, directory.place, $0, temporary == nil ? AT_SYMLINK_FOLLOW : 0)
+                    directory.rawOrCurrent, from, directory.rawOrCurrent, $0, temporary == nil ? AT_SYMLINK_FOLLOW : 0)
             }
         }
         guard code != 0 else { return }
@@ -99,7 +99,7 @@ package final class AtomicFile: Sendable {
             temporary = new
         }
         let code = unsafe SystemPath.with(temporary ?? "") { from in
-            unsafe SystemPath.with(name) { unsafe renameat(directory.place, from, directory.place, $0) }
+            unsafe SystemPath.with(name) { unsafe renameat(directory.rawOrCurrent, from, directory.rawOrCurrent, $0) }
         }
         guard code == 0 else { throw SystemError.last }
         keepName()
@@ -111,12 +111,12 @@ package final class AtomicFile: Sendable {
     /// Removes the temporary name. The file exists until its descriptor is closed.
     package func removeTemporaryName() throws(SystemError) {
         guard let name = temporaryName.withLock({ $0.take() }) else { return }
-        guard unsafe SystemPath.with(name, { unsafe unlinkat(directory.place, $0, 0) }) == 0 else { throw .last }
+        guard unsafe SystemPath.with(name, { unsafe unlinkat(directory.rawOrCurrent, $0, 0) }) == 0 else { throw .last }
     }
 
     /// `O_TMPFILE`, which glibc declares only with `_GNU_SOURCE`: its own bit (`asm-generic/fcntl.h`) and
     /// `O_DIRECTORY`.
-    private static let withoutName: Int32 = 0o20000000 | O_DIRECTORY
+    private static let unnamedFlags: Int32 = 0o20000000 | O_DIRECTORY
 
     private static func parent(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
@@ -130,5 +130,5 @@ package final class AtomicFile: Sendable {
 
 extension FileDescriptor? {
     /// The directory descriptor that system calls resolve names against.
-    fileprivate var place: Int32 { self?.raw ?? AT_FDCWD }
+    fileprivate var rawOrCurrent: Int32 { self?.raw ?? AT_FDCWD }
 }

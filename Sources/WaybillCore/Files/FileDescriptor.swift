@@ -39,7 +39,7 @@ package final class FileDescriptor: Sendable {
     }
 
     /// Writes the names in a directory to the disk. Accepts a file system that cannot synchronize directories (`EINVAL`).
-    package func synchronizeNames() throws(SystemError) {
+    package func synchronizeDirectory() throws(SystemError) {
         do throws(SystemError) { try synchronize() } catch { guard error.number == EINVAL else { throw error } }
     }
 }

@@ -7,12 +7,12 @@ package protocol PoolJob: AnyObject, Sendable {
     var isLimited: Bool { get }
     /// Abandons the job. Called on another thread when ``run()`` has not started or returned within the pool's limit.
     /// ``run()`` may still return later.
-    func giveUp(after limit: Duration)
+    func abandon(after limit: Duration)
 }
 
 /// Threads that run jobs in the order of their submission.
 ///
-/// A pool with a `patience` uses one additional thread: it starts the next job while others are stuck, and abandons
+/// A pool with a `stuckAfter` uses one additional thread: it starts the next job while others are stuck, and abandons
 /// jobs that exceed the limit. It uses the C library's mutex and condition variable, which ThreadSanitizer recognizes.
 @safe package final class ThreadPool: @unchecked Sendable {
     private final class Entry {
@@ -24,29 +24,29 @@ package protocol PoolJob: AnyObject, Sendable {
     }
 
     private let width: Int
-    private let patience: Duration?
+    private let stuckAfter: Duration?
     private let limit: Duration?
-    private let mostThreads: Int
+    private let maxThreads: Int
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     // Guarded by the mutex.
     private var waiting: [Entry] = []
     private var running: [Entry] = []
     /// Abandoned jobs that are still running.
-    private var lost: [Entry] = []
+    private var abandoned: [Entry] = []
     private var threads = 0
     private var idle = 0
 
     /// - Parameters:
     ///   - width: The number of jobs that run concurrently, not counting stuck ones.
-    ///   - patience: The time after which a running job counts as stuck; `nil` for never.
+    ///   - stuckAfter: The time after which a running job counts as stuck; `nil` for never.
     ///   - limit: The time that a job may take, measured from its submission.
-    ///   - mostThreads: The maximum number of threads, including those with stuck jobs; `nil` for the width.
-    package init(width: Int, patience: Duration? = nil, limit: Duration? = nil, mostThreads: Int? = nil) {
+    ///   - maxThreads: The maximum number of threads, including those with stuck jobs; `nil` for the width.
+    package init(width: Int, stuckAfter: Duration? = nil, limit: Duration? = nil, maxThreads: Int? = nil) {
         self.width = width
-        self.patience = patience
+        self.stuckAfter = stuckAfter
         self.limit = limit
-        self.mostThreads = mostThreads ?? width
+        self.maxThreads = maxThreads ?? width
         unsafe mutex = .allocate(capacity: 1)
         unsafe condition = .allocate(capacity: 1)
         unsafe pthread_mutex_init(mutex, nil)
@@ -79,7 +79,7 @@ package protocol PoolJob: AnyObject, Sendable {
     private func remove(_ entry: Entry) {
         unsafe pthread_mutex_lock(mutex)
         running.removeAll { $0 === entry }
-        lost.removeAll { $0 === entry }
+        abandoned.removeAll { $0 === entry }
         unsafe pthread_mutex_unlock(mutex)
     }
 
@@ -91,20 +91,20 @@ package protocol PoolJob: AnyObject, Sendable {
         defer { idle -= 1 }
         while true {
             let now = ContinuousClock.now
-            if giveUp(now) { continue }
-            if let entry = take(now) { return entry }
+            if abandonOverdueJobs(now) { continue }
+            if let entry = startNext(now) { return entry }
             // A thread that exits while jobs wait could consume the wake-up for the last of them.
             if waiting.isEmpty, idle > 1, threads > width + 1 {
                 threads -= 1
                 return nil
             }
-            wait(until: due(now), now)
+            wait(until: nextDeadline(now), now)
         }
     }
 
-    private func take(_ now: ContinuousClock.Instant) -> Entry? {
+    private func startNext(_ now: ContinuousClock.Instant) -> Entry? {
         guard !waiting.isEmpty, running.count(where: { !isStuck($0, now) }) < width else { return nil }
-        guard idle > 1 || startThread() || patience == nil || running.isEmpty && lost.isEmpty else { return nil }
+        guard idle > 1 || startThread() || stuckAfter == nil || running.isEmpty && abandoned.isEmpty else { return nil }
         let entry = waiting.removeFirst()
         entry.started = now
         running.append(entry)
@@ -112,32 +112,32 @@ package protocol PoolJob: AnyObject, Sendable {
     }
 
     private func isStuck(_ entry: Entry, _ now: ContinuousClock.Instant) -> Bool {
-        guard let patience, let started = entry.started else { return false }
-        return now - started >= patience
+        guard let stuckAfter, let started = entry.started else { return false }
+        return now - started >= stuckAfter
     }
 
     /// - Returns: Whether the mutex was released in the meantime.
-    private func giveUp(_ now: ContinuousClock.Instant) -> Bool {
+    private func abandonOverdueJobs(_ now: ContinuousClock.Instant) -> Bool {
         guard let limit else { return false }
         // Waiting jobs are in submission order.
         let overdue = running.filter { now - $0.submitted >= limit } + waiting.prefix { now - $0.submitted >= limit }
         let late = overdue.filter(\.job.isLimited)
         guard !late.isEmpty else { return false }
-        lost += late.filter { $0.started != nil }
+        abandoned += late.filter { $0.started != nil }
         running.removeAll { entry in late.contains { $0 === entry } }
         waiting.removeAll { entry in late.contains { $0 === entry } }
         unsafe pthread_mutex_unlock(mutex)
-        for entry in late { entry.job.giveUp(after: limit) }
+        for entry in late { entry.job.abandon(after: limit) }
         unsafe pthread_mutex_lock(mutex)
         return true
     }
 
     /// Returns the time of the next action that needs no call of ``submit(_:)``.
-    private func due(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    private func nextDeadline(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         let limited = running.filter(\.job.isLimited) + [waiting.first(where: \.job.isLimited)].compactMap(\.self)
         let limits = limit.map { limit in limited.map { $0.submitted + limit } } ?? []
-        guard let patience, !waiting.isEmpty else { return limits.min() }
-        return (limits + running.compactMap(\.started).map { $0 + patience }.filter { $0 > now }).min()
+        guard let stuckAfter, !waiting.isEmpty else { return limits.min() }
+        return (limits + running.compactMap(\.started).map { $0 + stuckAfter }.filter { $0 > now }).min()
     }
 
     private func wait(until due: ContinuousClock.Instant?, _ now: ContinuousClock.Instant) {
@@ -155,7 +155,7 @@ package protocol PoolJob: AnyObject, Sendable {
     }
 
     private func startThread() -> Bool {
-        guard threads < mostThreads else { return false }
+        guard threads < maxThreads else { return false }
         guard BlockingThread.start({ [self] in runUntilIdle() }) else { return false }
         threads += 1
         return true

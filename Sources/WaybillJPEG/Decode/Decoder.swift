@@ -6,14 +6,14 @@ import CWaybillJPEG
 
     /// Opens a file; `eighths` is 8 for full size, 4 for half size.
     init(_ bytes: UnsafeBufferPointer<UInt8>, eighths: Int, flag: StopFlag) throws(JPEGError) {
-        var trouble = wb_jpeg_trouble()
+        var status = wb_jpeg_status()
         guard
             let raw = unsafe wb_jpeg_decoder_open(
                 bytes.baseAddress!, bytes.count, Int32(eighths), JPEGBounds.scans, JPEGBounds.decoderMemory, flag.raw,
-                &trouble)
-        else { throw JPEGError(trouble) }
+                &status)
+        else { throw JPEGError(status) }
         // At this point, a progressive file has been read to its end.
-        if let damage = JPEGError(damageIn: trouble) {
+        if let damage = JPEGError(damageIn: status) {
             unsafe wb_jpeg_decoder_close(raw)
             throw damage
         }
@@ -31,10 +31,10 @@ import CWaybillJPEG
 
     /// Decodes the next rows. Returns `false` when all rows were delivered and the file proved complete.
     func read() throws(JPEGError) -> Bool {
-        var trouble = wb_jpeg_trouble()
-        let answer = unsafe wb_jpeg_decoder_read(raw, &trouble)
-        guard answer >= 0 else { throw JPEGError(trouble) }
-        if let damage = JPEGError(damageIn: trouble) { throw damage }
+        var status = wb_jpeg_status()
+        let answer = unsafe wb_jpeg_decoder_read(raw, &status)
+        guard answer >= 0 else { throw JPEGError(status) }
+        if let damage = JPEGError(damageIn: status) { throw damage }
         return answer == 1
     }
 

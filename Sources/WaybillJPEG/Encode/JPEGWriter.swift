@@ -27,45 +27,45 @@ enum JPEGWriter {
                 levels: levels.start, blocks_across: Int32(component.blocksAcross),
                 blocks_down: Int32(component.blocksDown), horizontal: sampling, vertical: sampling)
         }
-        var trouble = wb_jpeg_trouble()
+        var status = wb_jpeg_status()
         var bytes = unsafe wb_jpeg_bytes()
         _ = unsafe wb_jpeg_write(
             Int32(image.width), Int32(image.height), components, Int32(components.count), image.table.natural,
-            script.raw, flag.raw, &bytes, &trouble)
-        return try unsafe take(bytes, trouble)
+            script.raw, flag.raw, &bytes, &status)
+        return try unsafe take(bytes, status)
     }
 
     /// Rewrites the same coefficients as a smaller file: progressive, without metadata, upright.
     static func transcode(
         _ input: [UInt8], orientation: Int, script: ScanScript, flag: StopFlag, strayBytes: inout Int
     ) throws(JPEGError) -> [UInt8] {
-        var trouble = wb_jpeg_trouble()
+        var status = wb_jpeg_status()
         var bytes = unsafe wb_jpeg_bytes()
         _ = unsafe wb_jpeg_transcode(
             input, input.count, Int32(orientation), script.raw, JPEGBounds.scans, JPEGBounds.decoderMemory, flag.raw,
-            &bytes, &trouble)
-        strayBytes = Int(trouble.stray_bytes)
-        return try unsafe take(bytes, trouble)
+            &bytes, &status)
+        strayBytes = Int(status.stray_bytes)
+        return try unsafe take(bytes, status)
     }
 
     /// Returns the bytes written by C, or throws the error.
-    static func take(_ bytes: wb_jpeg_bytes, _ trouble: wb_jpeg_trouble) throws(JPEGError) -> [UInt8] {
+    static func take(_ bytes: wb_jpeg_bytes, _ status: wb_jpeg_status) throws(JPEGError) -> [UInt8] {
         defer { unsafe wb_jpeg_bytes_free(bytes) }
-        guard Int(trouble.outcome) == wb_jpeg_fine else {
-            throw JPEGError(writing: trouble)
+        guard Int(status.outcome) == wb_jpeg_ok else {
+            throw JPEGError(writing: status)
         }
-        if let damage = JPEGError(damageIn: trouble) { throw damage }
+        if let damage = JPEGError(damageIn: status) { throw damage }
         return unsafe Array(UnsafeBufferPointer(start: bytes.start, count: bytes.count))
     }
 }
 
 extension JPEGError {
     /// Creates an error of the C layer while writing, where out of memory is not due to the decoder's limit.
-    init(writing trouble: wb_jpeg_trouble) {
-        if Int(trouble.outcome) == wb_jpeg_memory_exceeded, trouble.code == 0 {
+    init(writing status: wb_jpeg_status) {
+        if Int(status.outcome) == wb_jpeg_memory_exceeded, status.code == 0 {
             self.init(.outOfMemory, "Not enough memory to write the image.")
         } else {
-            self.init(trouble)
+            self.init(status)
         }
     }
 }

@@ -12,7 +12,7 @@ import CWaybillJPEG
     private let raw: OpaquePointer
     private var counts: SymbolCounts
     private var planes: [Band] = []
-    private var trouble = wb_jpeg_trouble()
+    private var status = wb_jpeg_status()
     /// Whether the file will certainly exceed the limit; no further work is done then.
     private var isTooBig = false
 
@@ -51,12 +51,12 @@ import CWaybillJPEG
                 levels: nil, blocks_across: Int32(plane.across), blocks_down: Int32(plane.down), horizontal: sampling,
                 vertical: sampling)
         }
-        var trouble = wb_jpeg_trouble()
+        var status = wb_jpeg_status()
         guard
             let raw = unsafe wb_jpeg_writer_open(
                 Int32(size.width), Int32(size.height), components, Int32(componentCount), table.natural,
-                ScanScript.split.raw, flag.raw, &trouble)
-        else { throw JPEGError(writing: trouble) }
+                ScanScript.split.raw, flag.raw, &status)
+        else { throw JPEGError(writing: status) }
         unsafe self.raw = raw
     }
 
@@ -70,7 +70,7 @@ import CWaybillJPEG
     }
 
     private func take(_ index: Int, _ rows: UnsafePointer<Float>, _ stride: Int, _ row: Int) {
-        guard trouble.outcome == wb_jpeg_fine, !isTooBig else { return }
+        guard status.outcome == wb_jpeg_ok, !isTooBig else { return }
         let plane = planes[index]
         let slot = row % Self.bandRows
         let first = slot * plane.across
@@ -92,7 +92,7 @@ import CWaybillJPEG
             unsafe quantiser.quantise(
                 plane.coefficients.start + start * 64, plane.norms.start + start, blocks: plane.across, table, bits,
                 to: plane.levels.start)
-            unsafe wb_jpeg_writer_put(raw, Int32(index), Int32(row), plane.levels.start, &trouble)
+            unsafe wb_jpeg_writer_put(raw, Int32(index), Int32(row), plane.levels.start, &status)
         }
     }
 
@@ -102,8 +102,8 @@ import CWaybillJPEG
     func finish() throws(JPEGError) -> [UInt8]? {
         guard !isTooBig else { return nil }
         var bytes = unsafe wb_jpeg_bytes()
-        if trouble.outcome == wb_jpeg_fine { unsafe wb_jpeg_writer_finish(raw, &bytes, &trouble) }
-        let file = try unsafe JPEGWriter.take(bytes, trouble)
+        if status.outcome == wb_jpeg_ok { unsafe wb_jpeg_writer_finish(raw, &bytes, &status) }
+        let file = try unsafe JPEGWriter.take(bytes, status)
         return file.count <= limit ? file : nil
     }
 }

@@ -68,7 +68,7 @@ private final class Job<Value: Sendable>: PoolJob {
     }
 
     var isLimited: Bool { false }
-    func giveUp(after limit: Duration) {}
+    func abandon(after limit: Duration) {}
 
     func cancel() {
         flag.raise()

@@ -80,7 +80,7 @@ import WaybillCore
     let isLimited = true
 
     /// The pool's call may return later; its result is then discarded.
-    func giveUp(after limit: Duration) {
+    func abandon(after limit: Duration) {
         let isWanted = state.withLock { state in
             guard case .asked(let request) = state else { return false }
             let source = request.source

@@ -13,7 +13,7 @@ package final class ReaderPool: Sendable {
     private let pool: ThreadPool
 
     init(limit: Duration = ReaderPool.limit) {
-        pool = ThreadPool(width: 2, patience: .milliseconds(100), limit: limit, mostThreads: 64)
+        pool = ThreadPool(width: 2, stuckAfter: .milliseconds(100), limit: limit, maxThreads: 64)
     }
 
     /// Runs a job on a thread of the pool.
@@ -77,7 +77,7 @@ private final class ClosureJob<Value: Sendable>: PoolJob {
 
     var isLimited: Bool { source != nil }
 
-    func giveUp(after limit: Duration) {
+    func abandon(after limit: Duration) {
         guard let source else { return }
         let waiting = state.withLock { state in
             state.work = nil

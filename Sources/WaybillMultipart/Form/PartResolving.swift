@@ -83,7 +83,7 @@ struct PartResolver {
         case (nil, .fail):
             throw BodyError(
                 .unknownLength,
-                "The length of the stream is unknown, but this form requires it. \(Remedy.giveStreamLength)",
+                "The length of the stream is unknown, but this form requires it. \(Remedy.provideStreamLength)",
                 at: place)
         case (nil, .spill(let threshold)):
             let spill = StreamSpill(threshold: threshold, at: place) { () throws(BodyError) in

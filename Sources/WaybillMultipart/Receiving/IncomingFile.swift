@@ -13,7 +13,7 @@ final class IncomingFile: Sendable {
         self.folder = folder
         let directory = folder.descriptor
         let nameless = try folder.attempt { () throws(SystemError) in
-            folder.namesUnfinishedFiles ? nil : try AtomicFile.withoutName(of: directory)
+            folder.namesUnfinishedFiles ? nil : try AtomicFile.unnamed(of: directory)
         }
         if let nameless {
             file = nameless
@@ -108,7 +108,7 @@ extension UploadDirectory {
 
     /// Synchronizes the directory to the disk.
     func synchronize() throws(BodyError) {
-        try attempt { () throws(SystemError) in try descriptor.synchronizeNames() }
+        try attempt { () throws(SystemError) in try descriptor.synchronizeDirectory() }
     }
 
     /// Removes the files of processes that ended before they kept or removed them.

@@ -50,7 +50,7 @@ package final class SpillFile: Sendable {
         case ENOSPC, EDQUOT, EFBIG:
             BodyError(
                 .diskFull,
-                "Could not store the stream in \(directory): \(error). \(Remedy.makeRoomForStream)",
+                "Could not store the stream in \(directory): \(error). \(Remedy.freeDiskSpaceForStream)",
                 at: place, path: directory, cause: error)
         default:
             BodyError(

@@ -117,7 +117,7 @@ public struct OutboxRetry: Sendable, Hashable {
 
     /// Returns a random time between zero and the upper bound, in milliseconds.
     func wait(attempt: Int, jitter: Double) -> Int64 {
-        Backoff(from: baseDelay, to: maxDelay).time(after: attempt, jitter: jitter).milliseconds
+        Backoff(from: baseDelay, to: maxDelay).delay(after: attempt, jitter: jitter).milliseconds
     }
 
     /// The statuses after which an item is sent again: those of a session, "locked" (423), "a request with this key is

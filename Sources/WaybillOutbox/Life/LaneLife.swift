@@ -66,7 +66,7 @@ package struct LaneLife: Sendable, Hashable, Codable {
 
     private mutating func failed(_ backoff: Backoff, _ jitter: Double, _ now: Int64) {
         failures = min(failures + 1, 30)
-        let ceiling = backoff.time(after: failures).milliseconds
+        let ceiling = backoff.delay(after: failures).milliseconds
         // At least a quarter: a server that refuses immediately would otherwise be contacted in a loop.
         suspend(ceiling / 4 + Int64(Double(ceiling * 3 / 4) * min(max(jitter, 0), 1)), now)
     }

@@ -61,7 +61,7 @@ struct ResultPump: Sendable {
                     "the handler of a result failed",
                     metadata: ["item": "\(result.item.id)", "attempt": "\(attempt)", "error": "\(error)"])
             }
-            guard (try? await Task.sleep(for: Self.backoff.time(after: attempt))) != nil else { return false }
+            guard (try? await Task.sleep(for: Self.backoff.delay(after: attempt))) != nil else { return false }
         }
         core.logger?.error(
             "a result was skipped after repeated failures of its handler", metadata: ["item": "\(result.item.id)"])

@@ -68,7 +68,7 @@ struct CredentialCache: Sendable {
         case .failure?, nil:
             // Keep the previous credentials: they can still be valid for a while.
             failures += 1
-            notBefore = elapsed + pace.backoff.time(after: failures)
+            notBefore = elapsed + pace.backoff.delay(after: failures)
         }
     }
 

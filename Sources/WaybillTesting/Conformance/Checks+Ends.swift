@@ -11,29 +11,29 @@ extension TransportConformance {
         Check("attempts continue after their transport is released", released),
     ]
 
-    private static func endsOnce(_ ground: ConformanceContext) async throws(TestingError) {
+    private static func endsOnce(_ context: ConformanceContext) async throws(TestingError) {
         for scenario in Scenario.all {
-            let transport = ground.makeTransport()
-            let attempt = try await scenario.run(on: transport, ground)
+            let transport = context.makeTransport()
+            let attempt = try await scenario.run(on: transport, context)
             _ = try await attempt.end()
-            try await ground.runUnrelatedAttempt(on: transport)
-            try attempt.expect(attempt.log.ends == 1, "\(scenario.name): it ended \(attempt.log.ends) times")
+            try await context.runUnrelatedAttempt(on: transport)
+            try attempt.expect(attempt.log.endCount == 1, "\(scenario.name): it ended \(attempt.log.endCount) times")
             guard case .ended? = attempt.log.events.last else {
-                throw attempt.broken("\(scenario.name): the end is not the last event")
+                throw attempt.violation("\(scenario.name): the end is not the last event")
             }
         }
     }
 
-    private static func ordersEvents(_ ground: ConformanceContext) async throws(TestingError) {
-        let attempt = try await ground.start(ProbeBody(.inPieces(200_000, of: 50_000)), .answer(201))
+    private static func ordersEvents(_ context: ConformanceContext) async throws(TestingError) {
+        let attempt = try await context.start(ProbeBody(.inPieces(200_000, of: 50_000)), .respond(201))
         let response = try await attempt.response()
-        let names = attempt.log.course.map { EventLog.describe($0).prefix { $0.isLetter } }
+        let names = attempt.log.eventsToEnd.map { EventLog.describe($0).prefix { $0.isLetter } }
         try attempt.expect(names.first == "connected", "the first event is not connected")
         for name in ["connected", "bodyAcknowledged", "responseHead"] {
             let count = names.count { $0 == name }
             try attempt.expect(count == 1, "\(name) was reported \(count) times instead of once")
         }
-        for case .responseHead(let head) in attempt.log.course {
+        for case .responseHead(let head) in attempt.log.eventsToEnd {
             try attempt.expect(head.status == response.head.status, "the head and the response differ in status")
         }
         // The response head may be read before the acknowledgement of the last byte is noticed. Progress may not follow
@@ -42,19 +42,19 @@ extension TransportConformance {
         try attempt.expect(!rest.contains("progress"), "progress was reported after bodyAcknowledged")
     }
 
-    private static func refused(_ ground: ConformanceContext) async throws(TestingError) {
-        let attempt = try await ground.start(ProbeBody(.whole(1_000)), .refuse)
+    private static func refused(_ context: ConformanceContext) async throws(TestingError) {
+        let attempt = try await context.start(ProbeBody(.whole(1_000)), .refuse)
         let error = try await attempt.failure()
         try attempt.expect(error.outcome == .notSent, "the outcome is \(error.outcome), not notSent")
-        try attempt.expect(attempt.log.course.count == 1, "an event other than the end was reported")
+        try attempt.expect(attempt.log.eventsToEnd.count == 1, "an event other than the end was reported")
     }
 
-    private static func released(_ ground: ConformanceContext) async throws(TestingError) {
+    private static func released(_ context: ConformanceContext) async throws(TestingError) {
         let body = ProbeBody(.inTwo(2_000, first: 1_000))
         // Only the call itself holds a reference to the transport.
-        let attempt = try await ground.start(body, .answer(200), on: ground.makeTransport())
-        try await attempt.wait(for: "the body was not read to its pause") { $0.laters > 0 }
-        body.goOn()
+        let attempt = try await context.start(body, .respond(200), on: context.makeTransport())
+        try await attempt.wait(for: "the body was not read to its pause") { $0.laterCount > 0 }
+        body.resume()
         _ = try await attempt.response()
     }
 }
@@ -67,8 +67,8 @@ struct Scenario: Sendable {
     var isCancelled = false
 
     static let all = [
-        Scenario(name: "successful response", behaviour: .answer(200), plan: .inPieces(20_000, of: 10_000)),
-        Scenario(name: "error response", behaviour: .answer(503), plan: .whole(1_000)),
+        Scenario(name: "successful response", behaviour: .respond(200), plan: .inPieces(20_000, of: 10_000)),
+        Scenario(name: "error response", behaviour: .respond(503), plan: .whole(1_000)),
         Scenario(name: "refused", behaviour: .refuse, plan: .whole(1_000)),
         Scenario(
             name: "connection closed during the request body", behaviour: .closeDuringBody(after: 1_000),
@@ -85,11 +85,11 @@ struct Scenario: Sendable {
     static let large = 32 << 20
 
     func run(
-        on transport: any UploadTransport, _ ground: ConformanceContext
+        on transport: any UploadTransport, _ context: ConformanceContext
     ) async throws(TestingError) -> ConformanceAttempt {
-        let attempt = try await ground.start(ProbeBody(plan), behaviour, on: transport)
+        let attempt = try await context.start(ProbeBody(plan), behaviour, on: transport)
         guard isCancelled else { return attempt }
-        try await attempt.wait(for: "the body was not read to its pause") { $0.laters > 0 }
+        try await attempt.wait(for: "the body was not read to its pause") { $0.laterCount > 0 }
         attempt.control.cancel()
         return attempt
     }

@@ -6,7 +6,7 @@ struct ConformanceContext: Sendable {
     let check: String
     let makeTransport: @Sendable () -> any UploadTransport
     let server: any ConformanceServer
-    let patience: Duration
+    let timeout: Duration
 
     /// Starts an attempt against a server with the given behavior.
     func start(
@@ -22,7 +22,7 @@ struct ConformanceContext: Sendable {
             method: .post, url: url, headers: [.contentType: "application/octet-stream"], body: body, options: options)
         let log = EventLog(watching: body)
         let control = (transport ?? makeTransport()).start(request, sink: log)
-        return ConformanceAttempt(ground: self, url: url, body: body, log: log, control: control)
+        return ConformanceAttempt(context: self, url: url, body: body, log: log, control: control)
     }
 
     func url(for behaviour: ConformanceBehaviour) async throws(TestingError) -> String {
@@ -43,13 +43,13 @@ struct ConformanceContext: Sendable {
 
     /// Runs another attempt to its end: afterwards, all other pending work of the transport is done.
     func runUnrelatedAttempt(on transport: any UploadTransport) async throws(TestingError) {
-        _ = try await start(ProbeBody(.whole(1)), .answer(200), on: transport).end()
+        _ = try await start(ProbeBody(.whole(1)), .respond(200), on: transport).end()
     }
 }
 
 /// An attempt that a check observes.
 struct ConformanceAttempt: Sendable {
-    let ground: ConformanceContext
+    let context: ConformanceContext
     let url: String
     let body: ProbeBody?
     let log: EventLog
@@ -57,9 +57,9 @@ struct ConformanceAttempt: Sendable {
 
     /// Waits for the end.
     func end() async throws(TestingError) -> TransferEnd {
-        guard await log.state.wait(atMost: ground.patience, until: { $0.end != nil }), let end = log.state.value.end
+        guard await log.state.wait(atMost: context.timeout, until: { $0.end != nil }), let end = log.state.value.end
         else {
-            throw broken("no end was reported within \(ground.patience)")
+            throw violation("no end was reported within \(context.timeout)")
         }
         return end
     }
@@ -68,7 +68,7 @@ struct ConformanceAttempt: Sendable {
     func response() async throws(TestingError) -> TransferResponse {
         switch try await end().result {
         case .success(let response): return response
-        case .failure(let error): throw broken("expected a response, but the attempt failed (\(error))")
+        case .failure(let error): throw violation("expected a response, but the attempt failed (\(error))")
         }
     }
 
@@ -77,7 +77,7 @@ struct ConformanceAttempt: Sendable {
         switch try await end().result {
         case .failure(let error): return error
         case .success(let response):
-            throw broken("expected a failure, but the response is \(response.head.status.code)")
+            throw violation("expected a failure, but the response is \(response.head.status.code)")
         }
     }
 
@@ -85,17 +85,17 @@ struct ConformanceAttempt: Sendable {
     func wait(
         for what: String, ofBody isMet: @escaping @Sendable (ProbeBody.State) -> Bool
     ) async throws(TestingError) {
-        guard let body, await body.state.wait(atMost: ground.patience, until: isMet) else {
-            throw broken("\(what) within \(ground.patience)")
+        guard let body, await body.state.wait(atMost: context.timeout, until: isMet) else {
+            throw violation("\(what) within \(context.timeout)")
         }
     }
 
     /// Waits until the whole body is reported as acknowledged.
     func bodyIsAcknowledged() async throws(TestingError) {
-        let isTold = await log.state.wait(atMost: ground.patience) { state in
+        let isReported = await log.state.wait(atMost: context.timeout) { state in
             state.events.contains { if case .bodyAcknowledged = $0 { true } else { false } }
         }
-        guard isTold else { throw broken("bodyAcknowledged was not reported within \(ground.patience)") }
+        guard isReported else { throw violation("bodyAcknowledged was not reported within \(context.timeout)") }
     }
 
     /// Cancels the attempt and waits for the end, which must be a cancellation.
@@ -107,16 +107,16 @@ struct ConformanceAttempt: Sendable {
     }
 
     func expect(_ condition: Bool, _ problem: @autoclosure () -> String) throws(TestingError) {
-        guard condition else { throw broken(problem()) }
+        guard condition else { throw violation(problem()) }
     }
 
     /// Returns the error for a violated requirement, with all reported events.
-    func broken(_ problem: String) -> TestingError {
+    func violation(_ problem: String) -> TestingError {
         let events = log.events.map { "\n  \(EventLog.describe($0))" }.joined()
-        let asked = body.map { "\nState of the body: \($0.state.value)" } ?? ""
+        let bodyState = body.map { "\nState of the body: \($0.state.value)" } ?? ""
         let reported = events.isEmpty ? " nothing" : events
         return TestingError(
-            .notConformant, "The check \"\(ground.check)\" failed: \(problem).\nReported:\(reported)\(asked)"
+            .notConformant, "The check \"\(context.check)\" failed: \(problem).\nReported:\(reported)\(bodyState)"
         )
     }
 }

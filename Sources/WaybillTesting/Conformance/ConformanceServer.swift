@@ -26,7 +26,7 @@ public protocol ConformanceServer: Sendable {
 ///   unsupported behavior reports this.
 public enum ConformanceBehaviour: Sendable, Hashable {
     /// Reads the whole body, then responds with the given status and text.
-    case answer(Int, text: String = "")
+    case respond(Int, text: String = "")
     /// Responds with the given status before reading any byte of the body, and reads none of it: it closes its side of
     /// the connection, or leaves it open.
     case respondEarly(Int)

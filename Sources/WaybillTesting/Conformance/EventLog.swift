@@ -20,29 +20,29 @@ final class EventLog: TransferSink {
     }
 
     func transfer(_ event: TransferEvent) {
-        let asked = body?.state.value
+        let bodyState = body?.state.value
         state.update { state in
             state.events.append(event)
             guard case .ended(let end) = event, state.end == nil else { return }
             state.end = end
-            state.bodyAtEnd = asked
+            state.bodyAtEnd = bodyState
         }
     }
 
     var events: [TransferEvent] { state.value.events }
 
     /// The events up to the first end, which do not change any more.
-    var course: [TransferEvent] {
+    var eventsToEnd: [TransferEvent] {
         let events = events
         let end = events.firstIndex { if case .ended = $0 { true } else { false } }
         return end.map { Array(events[...$0]) } ?? events
     }
 
     var progress: [TransferProgress] {
-        course.compactMap { if case .progress(let progress) = $0 { progress } else { nil } }
+        eventsToEnd.compactMap { if case .progress(let progress) = $0 { progress } else { nil } }
     }
 
-    var ends: Int { events.count { if case .ended = $0 { true } else { false } } }
+    var endCount: Int { events.count { if case .ended = $0 { true } else { false } } }
 
     static func describe(_ event: TransferEvent) -> String {
         switch event {

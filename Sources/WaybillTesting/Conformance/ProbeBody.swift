@@ -6,7 +6,7 @@ final class ProbeBody: UploadBody {
     enum Plan: Sendable {
         /// All bytes as one piece.
         case whole(Int)
-        /// The first bytes; then `later` until ``goOn()`` is called; then the rest.
+        /// The first bytes; then `later` until ``resume()`` is called; then the rest.
         case inTwo(Int, first: Int)
         /// Pieces of the given size, each after `later` with an immediate wake-up from another task.
         case inPieces(Int, of: Int)
@@ -20,19 +20,20 @@ final class ProbeBody: UploadBody {
     struct Failure: Error, Equatable {}
 
     struct State: Sendable, CustomStringConvertible {
-        var readers = 0
-        var closes = 0
-        var given = 0
-        var reads = 0
+        var readerCount = 0
+        var closeCount = 0
+        var yielded = 0
+        var readCount = 0
         /// The number of times that the reader returned `later`.
-        var laters = 0
+        var laterCount = 0
         var canContinue = false
         /// Whether a reader was read after it had ended, failed or was closed.
         var wasReadAfterEnd = false
         var wake: (@Sendable () -> Void)?
 
         var description: String {
-            "readers \(readers), closed \(closes), reads \(reads), bytes yielded \(given), returned later \(laters)"
+            "readers \(readerCount), closed \(closeCount), reads \(readCount), bytes yielded \(yielded), "
+                + "returned later \(laterCount)"
                 + (wasReadAfterEnd ? ", and read again after its end" : "")
         }
     }
@@ -60,7 +61,7 @@ final class ProbeBody: UploadBody {
     static func byte(at index: Int) -> UInt8 { UInt8(truncatingIfNeeded: index % 251) }
 
     /// Ends the wait of ``Plan/inTwo(_:first:)``.
-    func goOn() {
+    func resume() {
         let wake = state.update { state in
             state.canContinue = true
             return state.wake
@@ -71,7 +72,7 @@ final class ProbeBody: UploadBody {
     func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader {
         if case .unreadable = plan { throw Failure() }
         state.update { state in
-            state.readers += 1
+            state.readerCount += 1
             state.wake = wake
         }
         return Reader(plan, state, wake)
@@ -94,24 +95,24 @@ final class ProbeBody: UploadBody {
         func read(into output: inout OutputRawSpan) throws -> BodyRead {
             let isTooMuch = isOver
             let canContinue = state.update { state in
-                state.reads += 1
+                state.readCount += 1
                 if isTooMuch { state.wasReadAfterEnd = true }
                 return state.canContinue
             }
             switch plan {
-            case .whole(let count): return give(upTo: count, of: count, to: &output)
+            case .whole(let count): return append(upTo: count, of: count, to: &output)
             case .inTwo(let count, let first):
                 if position == first, !canContinue { return later() }
-                return give(upTo: position < first ? first : count, of: count, to: &output)
+                return append(upTo: position < first ? first : count, of: count, to: &output)
             case .inPieces(let count, let piece):
                 hasPaused.toggle()
                 if hasPaused, position < count {
                     Task { [wake] in wake() }
                     return later()
                 }
-                return give(upTo: min(count, position + piece), of: count, to: &output)
+                return append(upTo: min(count, position + piece), of: count, to: &output)
             case .failing(let count, let limit):
-                if position < limit { return give(upTo: limit, of: count, to: &output) }
+                if position < limit { return append(upTo: limit, of: count, to: &output) }
                 isOver = true
                 throw Failure()
             case .unreadable:
@@ -121,15 +122,15 @@ final class ProbeBody: UploadBody {
 
         func close() {
             isOver = true
-            state.update { $0.closes += 1 }
+            state.update { $0.closeCount += 1 }
         }
 
         private func later() -> BodyRead {
-            state.update { $0.laters += 1 }
+            state.update { $0.laterCount += 1 }
             return .later
         }
 
-        private func give(upTo end: Int, of count: Int, to output: inout OutputRawSpan) -> BodyRead {
+        private func append(upTo end: Int, of count: Int, to output: inout OutputRawSpan) -> BodyRead {
             guard position < count else {
                 isOver = true
                 return .end
@@ -137,7 +138,7 @@ final class ProbeBody: UploadBody {
             let size = min(end - position, output.freeCapacity)
             for index in position..<position + size { output.append(ProbeBody.byte(at: index)) }
             position += size
-            state.update { $0.given += size }
+            state.update { $0.yielded += size }
             return .bytes(size)
         }
     }

@@ -45,15 +45,15 @@ public enum TransportConformance {
         /// - Parameters:
         ///   - makeTransport: Creates a transport; called at least once per check.
         ///   - server: The server that receives the requests.
-        ///   - patience: The time to wait for a required event before its absence counts as a failure. The default is
+        ///   - timeout: The time to wait for a required event before its absence counts as a failure. The default is
         ///     generous for the sake of busy machines; a conforming transport never waits that long.
         /// - Throws: ``TestingError/Code/notConformant``, or ``TestingError/Code/serverFailed`` if the server threw.
         public func run(
             against makeTransport: @escaping @Sendable () -> any UploadTransport, server: any ConformanceServer,
-            patience: Duration = .seconds(10)
+            timeout: Duration = .seconds(10)
         ) async throws(TestingError) {
             try await play(
-                ConformanceContext(check: name, makeTransport: makeTransport, server: server, patience: patience))
+                ConformanceContext(check: name, makeTransport: makeTransport, server: server, timeout: timeout))
         }
     }
 }

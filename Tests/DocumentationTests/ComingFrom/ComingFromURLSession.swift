@@ -229,7 +229,7 @@ private func answers(
     // end
     _ = mayHaveArrived
     // row: URLProtocol stubs in tests
-    let transport = ScriptedTransport(.answering(.created))
+    let transport = ScriptedTransport(.responding(.created))
     let tested = UploadSession(configuration: .init(), transport: transport)
     // end
     _ = tested

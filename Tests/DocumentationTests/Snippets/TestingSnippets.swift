@@ -13,7 +13,7 @@ private let form: MultipartForm = [
     // snippet: test a retry
     @Test func `a busy server is asked again`() async throws {
         let clock = ManualClock()
-        let transport = ScriptedTransport([.unavailable(retryAfter: "30"), .answering(.ok, body: #"{"id": 7}"#)])
+        let transport = ScriptedTransport([.unavailable(retryAfter: "30"), .responding(.ok, body: #"{"id": 7}"#)])
         var configuration = UploadSession.Configuration()
         configuration.clock = clock
         let session = UploadSession(configuration: configuration, transport: transport)
@@ -27,7 +27,7 @@ private let form: MultipartForm = [
 
     // snippet: test a form
     @Test func `the front of the card is sent under its name`() async throws {
-        let transport = ScriptedTransport(.answering())
+        let transport = ScriptedTransport(.responding())
         let session = UploadSession(configuration: .init(), transport: transport)
         _ = try await session.upload(form, to: "http://backend.example/upload")
 
@@ -54,8 +54,8 @@ private let form: MultipartForm = [
 
     @Test func `a rule answers the requests it is for`() async throws {
         // snippet: test routes
-        let transport = ScriptedTransport(.answering(.notFound))
-        transport.script(.answering(.created), method: .post, path: "/forms")
+        let transport = ScriptedTransport(.responding(.notFound))
+        transport.script(.responding(.created), method: .post, path: "/forms")
         transport.script(.failing(.hostNotFound)) { request in request.url.contains("//archive.example/") }
         // end
         let session = UploadSession(configuration: .init(), transport: transport)
@@ -66,7 +66,7 @@ private let form: MultipartForm = [
     @Test func `the bar moves with a slow peer`() async throws {
         let clock = ManualClock()
         let transport = ScriptedTransport([
-            .connect, .takeAtRate(nil, perSecond: .bytes(10_000), clock: clock), .answer(.ok),
+            .connect, .receiveAtRate(nil, perSecond: .bytes(10_000), clock: clock), .respond(.ok),
         ])
         let session = UploadSession(configuration: .init(), transport: transport)
         let task = session.start(form, to: "http://backend.example/upload")
@@ -79,12 +79,12 @@ private let form: MultipartForm = [
     }
 
     // snippet: test a cancel
-    @Test func `a cancel half way leaves nothing whole behind`() async throws {
+    @Test func `cancelling halfway leaves the upload incomplete`() async throws {
         let gate = ScriptGate()
-        let transport = ScriptedTransport([.connect, .take(1_000), .wait(gate), .takeRest, .answer(.ok)])
+        let transport = ScriptedTransport([.connect, .receive(1_000), .wait(gate), .receiveRest, .respond(.ok)])
         let session = UploadSession(configuration: .init(), transport: transport)
         let task = session.start(form, to: "http://backend.example/upload")
-        await gate.arrivals(atLeast: 1)  // 1,000 bytes are acknowledged, and the attempt stands
+        await gate.arrivals(atLeast: 1)  // 1,000 bytes are acknowledged, and the attempt waits
         task.cancel()
         let error = await #expect(throws: UploadError.self) { try await task.response }
         #expect(error?.outcome == .incomplete(acknowledged: 1_000))
@@ -103,7 +103,7 @@ private func conformance() async throws {
 /// What a reader has written, and put on the shelf beside ours.
 private struct MyTransport: UploadTransport {
     func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
-        ScriptedTransport(.answering()).start(request, sink: sink)
+        ScriptedTransport(.responding()).start(request, sink: sink)
     }
 }
 

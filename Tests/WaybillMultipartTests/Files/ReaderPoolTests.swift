@@ -43,7 +43,7 @@ import WaybillCore
     private final class HangingJob: PoolJob {
         private let gate: Gate
         let hasBegun = Watched(false)
-        let isGivenUp = Watched(false)
+        let isAbandoned = Watched(false)
 
         init(_ gate: Gate) { self.gate = gate }
 
@@ -53,7 +53,7 @@ import WaybillCore
         }
 
         let isLimited = true
-        func giveUp(after limit: Duration) { isGivenUp.update { $0 = true } }
+        func abandon(after limit: Duration) { isAbandoned.update { $0 = true } }
     }
 
     @Test func `hanging jobs do not block others`() async throws {
@@ -73,7 +73,7 @@ import WaybillCore
         defer { gate.open() }
         let jobs = (0..<100).map { _ in HangingJob(gate) }
         for job in jobs { pool.submit(job) }
-        for job in jobs { _ = try await job.isGivenUp.waitUntil { $0 } }
+        for job in jobs { _ = try await job.isAbandoned.waitUntil { $0 } }
         let begun = jobs.count { $0.hasBegun.value }
         #expect(begun > 20 && begun < 64, "\(begun)")
     }
@@ -84,10 +84,10 @@ import WaybillCore
         for job in jobs { pool.submit(job) }
         let written = Task { try await pool.run { () throws(BodyError) in 7 } }
         // Submitted after the others; when a later job has been abandoned, the write has waited for its limit.
-        for job in jobs { _ = try await job.isGivenUp.waitUntil { $0 } }
+        for job in jobs { _ = try await job.isAbandoned.waitUntil { $0 } }
         let last = HangingJob(gate)
         pool.submit(last)
-        _ = try await last.isGivenUp.waitUntil { $0 }
+        _ = try await last.isAbandoned.waitUntil { $0 }
         gate.open()
         #expect(try await written.value == 7)
     }
@@ -109,7 +109,7 @@ import WaybillCore
         let other = HangingJob(gate)
         let result = Task { try await pool.run { () throws(BodyError) in gate.wait() } }
         pool.submit(other)
-        _ = try await other.isGivenUp.waitUntil { $0 }
+        _ = try await other.isAbandoned.waitUntil { $0 }
         gate.open()
         try await result.value
     }

@@ -5,7 +5,8 @@ import WaybillCore
 /// A transport that violates a single rule of the contract. It wraps a conforming transport.
 struct BrokenTransport: UploadTransport {
     enum Fault: CaseIterable {
-        case endsTwice, reportsAfterEnd, connectsTwice, swallowsCancel, ignoresPause, succeedsOnCutAnswer, claimsNotSent
+        case endsTwice, reportsAfterEnd, connectsTwice, swallowsCancel, ignoresPause, succeedsOnTruncatedResponse
+        case claimsNotSent
         case decreasesProgress, countsTooMuch, readsPastEnd, leavesReaderOpen, closesTwice, neverWakes, losesByte,
             dropsCause
         case reportsUnknownForRejection
@@ -54,17 +55,17 @@ private final class BrokenSink: TransferSink {
         case (.countsTooMuch, .progress(var progress)):
             progress.sent += 1
             return base.transfer(.progress(progress))
-        case (_, .ended(let end)): return tell(end)
+        case (_, .ended(let end)): return reportEnd(end)
         default: break
         }
         base.transfer(event)
     }
 
-    private func tell(_ end: TransferEnd) {
+    private func reportEnd(_ end: TransferEnd) {
         var end = end
         switch (fault, end.result) {
         case (.endsTwice, _): base.transfer(.ended(end))
-        case (.succeedsOnCutAnswer, .failure(let error)) where error.status == .ok:
+        case (.succeedsOnTruncatedResponse, .failure(let error)) where error.status == .ok:
             end.result = .success(TransferResponse(head: HTTPResponse(status: .ok)))
         case (.claimsNotSent, .failure(var error)):
             error.outcome = .notSent
@@ -73,7 +74,7 @@ private final class BrokenSink: TransferSink {
             error.cause = nil
             end.result = .failure(error)
         case (.reportsUnknownForRejection, .success(let response)) where response.head.status.code == 413:
-            end.result = .failure(TransferError(.connectionLost, "a no", outcome: .unknown))
+            end.result = .failure(TransferError(.connectionLost, "rejected", outcome: .unknown))
         default: break
         }
         base.transfer(.ended(end))
@@ -106,8 +107,8 @@ private struct BrokenBody: UploadBody {
 
         func read(into output: inout OutputRawSpan) throws -> BodyRead {
             let before = output.byteCount
-            let answer = try base.read(into: &output)
-            switch (fault, answer) {
+            let result = try base.read(into: &output)
+            switch (fault, result) {
             case (.readsPastEnd, .end): return try base.read(into: &output)
             case (.losesByte, .bytes(let count)) where isFirst:
                 isFirst = false
@@ -115,7 +116,7 @@ private struct BrokenBody: UploadBody {
                 unsafe output.withUnsafeMutableBytes { buffer, _ in unsafe buffer[end - 1] ^= 0xFF }
             default: break
             }
-            return answer
+            return result
         }
 
         func close() {

@@ -8,13 +8,13 @@ import WaybillTesting
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ConformanceTests {
     @Test(arguments: TransportConformance.checks)
     func `the libcurl transport conforms to the contract`(check: TransportConformance.Check) async throws {
-        try await check.run(against: { CurlTransport() }, server: LoopbackConformanceServer(), patience: .seconds(60))
+        try await check.run(against: { CurlTransport() }, server: LoopbackConformanceServer(), timeout: .seconds(60))
     }
 
     @Test(arguments: TransportConformance.checks)
     func `the scripted transport conforms to the contract`(check: TransportConformance.Check) async throws {
         let server = ScriptedConformanceServer()
-        try await check.run(against: { server.makeTransport() }, server: server, patience: .seconds(60))
+        try await check.run(against: { server.makeTransport() }, server: server, timeout: .seconds(60))
     }
 
     /// The checks that a fault is tested with.
@@ -41,7 +41,10 @@ import WaybillTesting
             ]
         ),
         (.ignoresPause, .toEvery, ["a paused attempt reads no bytes until it is resumed"]),
-        (.succeedsOnCutAnswer, .toEvery, ["an early 200 is not a success", "a truncated response is not a success"]),
+        (
+            .succeedsOnTruncatedResponse, .toEvery,
+            ["an early 200 is not a success", "a truncated response is not a success"]
+        ),
         (
             .claimsNotSent, .toEvery,
             [
@@ -85,7 +88,7 @@ import WaybillTesting
             do {
                 try await check.run(
                     against: { BrokenTransport(fault: fault, base: server.makeTransport(), started: started) },
-                    server: server, patience: shown == .withShortTimeout ? .milliseconds(50) : .seconds(60))
+                    server: server, timeout: shown == .withShortTimeout ? .milliseconds(50) : .seconds(60))
             } catch {
                 #expect(error.code == .notConformant)
                 #expect(error.message.hasPrefix("The check \"\(check.name)\" failed: "))

@@ -30,7 +30,7 @@ final class LoopbackConformanceServer: ConformanceServer {
 
     private static func behaviour(_ behaviour: ConformanceBehaviour) -> Behaviour? {
         switch behaviour {
-        case .answer(let status, let text): .respond(status, body: text)
+        case .respond(let status, let text): .respond(status, body: text)
         // A rejection closes the connection. A success leaves it open for the rest of the body, which is never read.
         case .respondEarly(let status) where status < 300: .early(Answer(status), then: .hold)
         case .respondEarly(let status):

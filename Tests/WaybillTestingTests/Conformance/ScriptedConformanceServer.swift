@@ -31,7 +31,7 @@ final class ScriptedConformanceServer: ConformanceServer {
 
     private static func script(_ behaviour: ConformanceBehaviour) -> TransferScript {
         switch behaviour {
-        case .answer(let status, let text): .answering(HTTPResponse.Status(code: status), body: text)
+        case .respond(let status, let text): .responding(HTTPResponse.Status(code: status), body: text)
         case .respondEarly(let status): .respondingEarly(HTTPResponse.Status(code: status))
         case .closeDuringBody(let count): .breaking(after: Int64(count))
         case .truncateResponseHead: .losingResponse

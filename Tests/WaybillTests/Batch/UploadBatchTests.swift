@@ -22,7 +22,7 @@ import WaybillTesting
     @Test func `every item ends once, with its own response`() async throws {
         let world = SessionWorld(
             ScriptedTransport { request, _ in
-                request.url.hasSuffix("3") ? .answering(.notFound) : .answering(.ok, body: request.url)
+                request.url.hasSuffix("3") ? .responding(.notFound) : .responding(.ok, body: request.url)
             })
         let batch = world.session.startBatch(of: 0..<40) { request($0) }
         var seen: [Int: Int] = [:]
@@ -45,7 +45,7 @@ import WaybillTesting
 
     @Test func `a lazy source is read only as far as the window needs`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
+        let world = SessionWorld([[.connect, .wait(gate), .receiveRest, .respond(.ok)]], slots: 2, slotsPerHost: 2)
         let asked = Watched(0)
         let numbers = (0..<200).lazy.map { number in
             asked.update { $0 += 1 }
@@ -61,7 +61,7 @@ import WaybillTesting
     }
 
     @Test func `a slow reader applies backpressure and loses no result`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         var options = UploadBatchOptions()
         options.window = 3
         options.unreadResults = 5
@@ -80,7 +80,7 @@ import WaybillTesting
     }
 
     @Test func `a batch without a reader ends, and a late reader gets the newest results`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         var options = UploadBatchOptions()
         options.unreadResults = 10
         let batch = world.session.startBatch(of: 0..<100, options: options) { request($0) }
@@ -91,7 +91,7 @@ import WaybillTesting
     }
 
     @Test func `a batch continues after its reader stops`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         var options = UploadBatchOptions()
         options.unreadResults = 1
         let batch = world.session.startBatch(of: 0..<50, options: options) { request($0) }
@@ -101,7 +101,7 @@ import WaybillTesting
 
     @Test func `cancelling one item does not affect the others`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .acknowledgeHead, .wait(gate), .takeRest, .answer(.ok)]])
+        let world = SessionWorld([[.connect, .acknowledgeHead, .wait(gate), .receiveRest, .respond(.ok)]])
         let batch = world.session.startBatch(of: 0..<5) { request($0) }
         await gate.arrivals(atLeast: 5)
         batch.cancel(at: 2)
@@ -117,7 +117,7 @@ import WaybillTesting
 
     @Test func `an item cancelled before its turn is never started`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]])
+        let world = SessionWorld([[.wait(gate), .connect, .receiveRest, .respond(.ok)]])
         var options = UploadBatchOptions()
         options.window = 1
         let batch = world.session.startBatch(of: 0..<3, options: options) { request($0) }
@@ -129,7 +129,7 @@ import WaybillTesting
     }
 
     @Test func `an item can be cancelled while its request is created`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let (came, canContinue) = (Watched(false), Watched(false))
         let batch = world.session.startBatch(of: 0..<1) { number in
             came.update { $0 = true }
@@ -143,7 +143,7 @@ import WaybillTesting
     }
 
     @Test func `cancelling a batch cancels the closure that creates a request`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let came = Watched(false)
         let batch = world.session.startBatch(of: 0..<3) { number in
             came.update { $0 = true }
@@ -159,7 +159,7 @@ import WaybillTesting
 
     @Test func `a paused batch takes no more items and continues after resuming`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
+        let world = SessionWorld([[.connect, .wait(gate), .receiveRest, .respond(.ok)]], slots: 2, slotsPerHost: 2)
         var options = UploadBatchOptions()
         options.window = 2
         let batch = world.session.startBatch(of: 0..<20, options: options) { request($0) }
@@ -175,7 +175,7 @@ import WaybillTesting
     }
 
     @Test func `a paused batch can be cancelled`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let batch = world.session.startBatch(of: 0..<20) { request($0) }
         batch.pause()
         batch.cancel()
@@ -184,7 +184,7 @@ import WaybillTesting
     }
 
     @Test func `cancelling a batch cancels running items and takes no more`() async throws {
-        let world = SessionWorld([[.connect, .take(10), .hang]], slots: 4, slotsPerHost: 4)
+        let world = SessionWorld([[.connect, .receive(10), .hang]], slots: 4, slotsPerHost: 4)
         let batch = world.session.startBatch(of: 0..<1_000) { request($0) }
         while batch.executing.count < 4 { await Task.yield() }
         batch.cancel()
@@ -198,7 +198,8 @@ import WaybillTesting
     @Test func `onFailure stop ends the batch at the first failure`() async throws {
         let gate = ScriptGate()
         let transport = ScriptedTransport { request, _ in
-            request.url.hasSuffix("/2") ? [.connect, .wait(gate), .takeRest, .answer(.forbidden)] : [.connect, .hang]
+            request.url.hasSuffix("/2")
+                ? [.connect, .wait(gate), .receiveRest, .respond(.forbidden)] : [.connect, .hang]
         }
         let world = SessionWorld(transport, slots: 3, slotsPerHost: 3)
         var options = UploadBatchOptions()
@@ -212,7 +213,7 @@ import WaybillTesting
     }
 
     @Test func `an error thrown by the closure fails only its item`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let batch = world.session.startBatch(of: 0..<3) { number in
             if number == 1 { throw Refused() }
             return request(number)
@@ -224,7 +225,7 @@ import WaybillTesting
     }
 
     @Test func `a failing source ends the batch after the items in flight`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let (stream, feed) = AsyncThrowingStream.makeStream(of: Int.self)
         feed.yield(0)
         feed.yield(1)
@@ -234,7 +235,7 @@ import WaybillTesting
     }
 
     @Test func `a batch of an empty source ends immediately`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let batch = world.session.startBatch(of: [UploadRequest]())
         #expect(await batch.summary.isSuccess)
         var last: UploadBatchProgress?
@@ -244,7 +245,7 @@ import WaybillTesting
     }
 
     @Test func `a closed session ends a batch instead of failing every item`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         await world.session.close()
         let summary = await world.session.startBatch(of: 0..<100_000) { request($0) }.summary
         #expect(summary.failed >= 1 && summary.taken < 100 && !summary.isComplete)
@@ -252,7 +253,7 @@ import WaybillTesting
     }
 
     @Test func `uploadAll returns results in the order of the source`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let shown = Watched<UploadBatchProgress?>(nil)
         async let results = world.session.uploadAll(
             0..<30,
@@ -268,7 +269,7 @@ import WaybillTesting
     }
 
     @Test func `uploadAll returns every result even with a small buffer of unread results`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         var options = UploadBatchOptions()
         options.unreadResults = 1
         for _ in 0..<20 {
@@ -277,7 +278,7 @@ import WaybillTesting
     }
 
     @Test func `cancelling uploadAll cancels all items and returns a result for each`() async throws {
-        let world = SessionWorld([[.connect, .take(10), .hang]], slots: 2, slotsPerHost: 2)
+        let world = SessionWorld([[.connect, .receive(10), .hang]], slots: 2, slotsPerHost: 2)
         let task = Task { await world.session.uploadAll(0..<100) { request($0) } }
         while world.transport.running < 2 { await Task.yield() }
         task.cancel()
@@ -294,8 +295,8 @@ import WaybillTesting
         let gate = ScriptGate()
         let transport = ScriptedTransport { request, number in
             number < 2
-                ? [.connect, .acknowledgeHead, .take(60), .fail(.connectionLost)]
-                : [.connect, .acknowledgeHead, .take(30), .wait(gate), .takeRest, .answer(.ok)]
+                ? [.connect, .acknowledgeHead, .receive(60), .fail(.connectionLost)]
+                : [.connect, .acknowledgeHead, .receive(30), .wait(gate), .receiveRest, .respond(.ok)]
         }
         let world = SessionWorld(transport, retry: RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(1)))
         let batch = world.session.startBatch(of: 0..<2) { request($0) }
@@ -322,7 +323,7 @@ import WaybillTesting
     @Test func `the fraction of a batch weighs items by bytes`() async throws {
         let gate = ScriptGate()
         let transport = ScriptedTransport { request, _ in
-            request.url.hasSuffix("/9") ? [.connect, .wait(gate), .takeRest, .answer(.ok)] : .answering(.ok)
+            request.url.hasSuffix("/9") ? [.connect, .wait(gate), .receiveRest, .respond(.ok)] : .responding(.ok)
         }
         let world = SessionWorld(transport)
         let batch = world.session.startBatch(of: 0..<10) { request($0, bytes: $0 == 9 ? 9_100 : 100) }
@@ -340,7 +341,7 @@ import WaybillTesting
 
     @Test func `the sizes of a list of requests are known before their turn`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]])
+        let world = SessionWorld([[.connect, .wait(gate), .receiveRest, .respond(.ok)]])
         var options = UploadBatchOptions()
         options.window = 1
         let requests = (1...4).map { request($0, bytes: $0 * 100) }

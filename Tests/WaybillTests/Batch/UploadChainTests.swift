@@ -16,7 +16,7 @@ import WaybillTesting
 
     @Test func `each step is built from the responses of earlier steps`() async throws {
         let world = SessionWorld([
-            .answering(.ok, body: #"{"id": 7}"#), .answering(.ok, body: #"{"id": 8}"#), .answering(.created),
+            .responding(.ok, body: #"{"id": 7}"#), .responding(.ok, body: #"{"id": 8}"#), .responding(.created),
         ])
         var chain = UploadChain("front", request("front"))
         chain.then("back") { _ in request("back") }
@@ -35,7 +35,7 @@ import WaybillTesting
     }
 
     @Test func `a step that returns nil ends the chain successfully`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         var chain = UploadChain("first", request("1"))
         chain.then("second") { _ in nil }
         chain.then("third") { _ in request("3") }
@@ -47,13 +47,13 @@ import WaybillTesting
     }
 
     @Test func `a chain can end before its first step`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let result = await world.session.run(UploadChain("first") { _ in nil })
         #expect(try result.get().isEmpty && result.endedEarly && world.transport.transfers.isEmpty)
     }
 
     @Test func `a failing step ends the chain, and the error names it`() async throws {
-        let world = SessionWorld([.answering(.ok), .answering(.forbidden)])
+        let world = SessionWorld([.responding(.ok), .responding(.forbidden)])
         var chain = UploadChain("first", request("1"))
         chain.then("second") { _ in request("2") }
         chain.then("third") { _ in request("3") }
@@ -66,7 +66,7 @@ import WaybillTesting
     }
 
     @Test func `an error thrown by a step is the error of the chain`() async throws {
-        let world = SessionWorld([.answering(.ok, body: "no JSON")])
+        let world = SessionWorld([.responding(.ok, body: "no JSON")])
         var chain = UploadChain("first", request("1"))
         chain.then("second") { done in
             _ = try done.responses[0].decode(Receipt.self)

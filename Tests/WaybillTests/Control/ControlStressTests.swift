@@ -45,7 +45,7 @@ import WaybillTesting
     }
 
     @Test func `random concurrent controls end every handle and leave nothing behind`() async throws {
-        let world = SessionWorld([.answering(.ok)], slots: 4, slotsPerHost: 3)
+        let world = SessionWorld([.responding(.ok)], slots: 4, slotsPerHost: 3)
         var seeds = SeededGenerator()
         let seed = seeds.next()
         let tasks = await withTaskGroup(of: [UploadTask].self) { workers in

@@ -9,7 +9,7 @@ import WaybillTesting
     private let gate = ScriptGate()
 
     private var world: SessionWorld {
-        SessionWorld([[.connect, .take(1), .wait(gate), .takeRest, .answer(.ok, body: "done")]])
+        SessionWorld([[.connect, .receive(1), .wait(gate), .receiveRest, .respond(.ok, body: "done")]])
     }
 
     private func start(

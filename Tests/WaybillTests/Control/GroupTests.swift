@@ -22,7 +22,7 @@ import WaybillTesting
 
     @Test func `uploads are found by id, tag and group until they end`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]])
+        let world = SessionWorld([[.wait(gate), .connect, .receiveRest, .respond(.ok)]])
         let a = start(world, tags: ["order 7", "front"])
         let b = start(world, "cards", tags: ["order 7"])
         let c = start(world)
@@ -43,7 +43,7 @@ import WaybillTesting
 
     @Test func `the states follow the phases`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 1, slotsPerHost: 1)
+        let world = SessionWorld([[.wait(gate), .connect, .receiveRest, .respond(.ok)]], slots: 1, slotsPerHost: 1)
         let tasks = (0..<6).map { _ in start(world) }
         await gate.arrivals(atLeast: 1)
         #expect(tasks[0].state == .executing)
@@ -59,7 +59,7 @@ import WaybillTesting
     }
 
     @Test func `a paused group does not block others, and its new uploads start paused`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let group = world.session.group("g")
         group.pause()
         #expect(group.isPaused && !world.session.isPaused)
@@ -77,7 +77,7 @@ import WaybillTesting
     }
 
     @Test func `the latest call wins among session, group and upload controls`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         world.session.pauseAll()
         let tasks = [start(world), start(world, "a"), start(world, "b")]
         #expect(tasks.allSatisfy { $0.isPaused })
@@ -94,7 +94,7 @@ import WaybillTesting
 
     @Test func `cancelling a group cancels only its uploads`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .take(1), .wait(gate), .takeRest, .answer(.ok)]], slots: 2)
+        let world = SessionWorld([[.connect, .receive(1), .wait(gate), .receiveRest, .respond(.ok)]], slots: 2)
         let inside = (0..<10).map { _ in start(world, "g") }
         let outside = (0..<10).map { _ in start(world) }
         await gate.arrivals(atLeast: 2)
@@ -110,7 +110,7 @@ import WaybillTesting
     @Test func `a group has its own slots, which do not block other uploads`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld(
-            [[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 8, slotsPerHost: 8)
+            [[.wait(gate), .connect, .receiveRest, .respond(.ok)]], slots: 8, slotsPerHost: 8)
         let group = world.session.group("few")
         #expect(group.slots == nil)
         group.slots = 2
@@ -127,7 +127,7 @@ import WaybillTesting
 
     /// One slot, and urgent uploads that keep arriving while the low-priority one waits.
     @Test func `aging bounds how long a flood of urgent uploads delays a low-priority one`() async throws {
-        let transport = ScriptedTransport([.answering(.ok)], keepsBodies: false)
+        let transport = ScriptedTransport([.responding(.ok)], keepsBodies: false)
         var configuration = UploadSession.Configuration()
         configuration.slots = 1
         configuration.slotsPerHost = 1

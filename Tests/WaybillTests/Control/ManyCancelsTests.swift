@@ -14,7 +14,7 @@ import WaybillTesting
     private let gate = ScriptGate()
 
     private func world() -> SessionWorld {
-        SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
+        SessionWorld([[.wait(gate), .connect, .receiveRest, .respond(.ok)]], slots: 2, slotsPerHost: 2)
     }
 
     @Test func `cancelAll of 100,000 uploads starts none of the queued ones`() async throws {

@@ -10,7 +10,7 @@ import WaybillTesting
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct PauseTests {
     /// A script that stops after some bytes until its gate opens, then takes the rest.
     private func stopping(after count: Int64, at gate: ScriptGate) -> TransferScript {
-        [.connect, .take(count), .wait(gate), .takeRest, .answer(.ok)]
+        [.connect, .receive(count), .wait(gate), .receiveRest, .respond(.ok)]
     }
 
     @Test func `a paused upload resumes on the same connection within the limit`() async throws {
@@ -26,17 +26,17 @@ import WaybillTesting
         gate.open()
         // Another upload completes while the first one is paused.
         #expect(try await world.start(10).response.status == .ok)
-        #expect(world.transport.transfers[0].bytesTaken == 20_000)
+        #expect(world.transport.transfers[0].bytesReceived == 20_000)
         task.resume()
         #expect(try await task.response.attempts.count == 1)
-        #expect(world.transport.transfers[0].bytesTaken == 100_000)
+        #expect(world.transport.transfers[0].bytesReceived == 100_000)
         #expect(world.clock.pendingSleeps.isEmpty)
         #expect(!task.isPaused)
     }
 
     @Test func `a long pause returns the slot, and the upload is sent again`() async throws {
         let gate = ScriptGate()
-        let scripts: [TransferScript] = [stopping(after: 20_000, at: gate), .answering(.ok)]
+        let scripts: [TransferScript] = [stopping(after: 20_000, at: gate), .responding(.ok)]
         let world = SessionWorld(scripts, slots: 1, slotsPerHost: 1, retry: .none)
         let task = world.start(100_000)
         await gate.arrivals(atLeast: 1)
@@ -62,7 +62,7 @@ import WaybillTesting
         var configuration = UploadSession.Configuration()
         configuration.clock = clock
         configuration.pauseKeepsSlot = .milliseconds(1_500)
-        let transport = ScriptedTransport([stopping(after: 1, at: gate), .answering(.ok)])
+        let transport = ScriptedTransport([stopping(after: 1, at: gate), .responding(.ok)])
         let session = UploadSession(configuration: configuration, transport: transport)
         let task = session.start(.data([1, 2, 3]), to: SessionWorld.url)
         await gate.arrivals(atLeast: 1)
@@ -77,7 +77,7 @@ import WaybillTesting
 
     @Test func `a queued upload that is paused is skipped and sends nothing`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 1, slotsPerHost: 1)
+        let world = SessionWorld([[.wait(gate), .connect, .receiveRest, .respond(.ok)]], slots: 1, slotsPerHost: 1)
         let first = world.start()
         await gate.arrivals(atLeast: 1)
         let part = GatedPart()
@@ -95,7 +95,7 @@ import WaybillTesting
     }
 
     @Test func `an upload paused while preparing is ready when it is resumed`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let part = GatedPart()
         let task = world.session.start([.preparing("FILE", with: part)], to: SessionWorld.url)
         try await part.arrived.waitUntil { $0 == 1 }
@@ -109,7 +109,7 @@ import WaybillTesting
     }
 
     @Test func `an upload paused between two attempts starts the second one after resuming`() async throws {
-        let world = SessionWorld([.breaking(after: 1), .answering(.ok)])
+        let world = SessionWorld([.breaking(after: 1), .responding(.ok)])
         let task = world.start()
         await world.clock.sleepers(atLeast: 1)
         task.pause()
@@ -122,7 +122,7 @@ import WaybillTesting
 
     @Test func `a pause after the last byte changes nothing`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .takeRest, .wait(gate), .answer(.ok)]])
+        let world = SessionWorld([[.connect, .receiveRest, .wait(gate), .respond(.ok)]])
         let task = world.start()
         await task.reaches(.awaitingResponse)
         task.pause()
@@ -183,7 +183,7 @@ import WaybillTesting
     }
 
     @Test func `random pauses from many threads leave no upload stuck`() async throws {
-        let world = SessionWorld([.answering(.ok)], slots: 3, slotsPerHost: 3)
+        let world = SessionWorld([.responding(.ok)], slots: 3, slotsPerHost: 3)
         var seeds = SeededGenerator()
         // With a key, so that an upload closed at the moment its last byte was sent can be sent again, too.
         let options = UploadOptions(retry: .none, idempotency: .honoured(window: .seconds(1 << 40)))

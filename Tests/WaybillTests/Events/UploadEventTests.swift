@@ -30,7 +30,7 @@ import WaybillTesting
     @Test func `a session publishes all events of an upload in order`() async throws {
         let (session, _, _) = SessionWorld.intercepted(
             [],
-            [.answering(.serviceUnavailable), .redirecting(to: "/next?sig=s3cret"), .answering(.ok)],
+            [.responding(.serviceUnavailable), .redirecting(to: "/next?sig=s3cret"), .responding(.ok)],
             retry: RetryPolicy(maxRetries: 1, baseDelay: .zero))
         let listener = Task { [events = session.events.makeAsyncIterator()] in
             var events = events
@@ -56,7 +56,7 @@ import WaybillTesting
 
     @Test func `a listener receives the end of its upload last, even when it starts late`() async throws {
         let gate = ScriptGate()
-        let (session, _, _) = SessionWorld.intercepted([], [[.wait(gate), .answer(.badRequest)], .answering(.ok)])
+        let (session, _, _) = SessionWorld.intercepted([], [[.wait(gate), .respond(.badRequest)], .responding(.ok)])
         let task = session.start(.data([1]), to: SessionWorld.url)
         let early = Task { [iterator = task.events.makeAsyncIterator()] in
             var iterator = iterator
@@ -102,7 +102,7 @@ import WaybillTesting
     }
 
     @Test func `a listener that does not read loses only the oldest events`() async throws {
-        let (session, _, _) = SessionWorld.intercepted([], [.answering(.ok)])
+        let (session, _, _) = SessionWorld.intercepted([], [.responding(.ok)])
         var lazy = session.events.makeAsyncIterator()
         let uploads = 700
         for _ in 0..<uploads { _ = try await session.upload(.data([1]), to: SessionWorld.url) }
@@ -116,7 +116,7 @@ import WaybillTesting
     }
 
     @Test func `releasing a session ends its listeners`() async throws {
-        var events = UploadSession(transport: ScriptedTransport(.answering(.ok))).events.makeAsyncIterator()
+        var events = UploadSession(transport: ScriptedTransport(.responding(.ok))).events.makeAsyncIterator()
         #expect(await events.next() == nil)
     }
 

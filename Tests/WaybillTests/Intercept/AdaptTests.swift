@@ -20,7 +20,7 @@ import WaybillTesting
                     request.headers[.init("X-Saw")!] = request.headers[.init("X-Attempt")!]
                 },
             ],
-            [.answering(.serviceUnavailable), .answering(.ok)],
+            [.responding(.serviceUnavailable), .responding(.ok)],
             retry: RetryPolicy(maxRetries: 1, baseDelay: .zero))
         _ = try await session.upload(.data([1, 2, 3]), to: url + "?a=1")
         #expect(transport.transfers.map { $0.request.headers[.init("X-Attempt")!] } == ["1", "2"])
@@ -95,7 +95,7 @@ import WaybillTesting
         #expect(transport.transfers.isEmpty)
     }
 
-    @Test(arguments: TransferRequest.ownedFields)
+    @Test(arguments: TransferRequest.reservedFields)
     func `an interceptor can't set framing fields`(name: HTTPField.Name) async throws {
         let (session, transport, _) = SessionWorld.intercepted([.adapting("rude") { $0.headers[name] = "1" }])
         let error = try #require(await session.start(.data([1]), to: url).error())
@@ -121,7 +121,7 @@ import WaybillTesting
     @Test func `interceptors do not run for redirects to another origin`() async throws {
         let (session, transport, _) = SessionWorld.intercepted(
             [.adapting("sign") { $0.headers[.init("X-Sign")!] = "s" }],
-            [.redirecting(to: "/next"), .redirecting(to: "http://elsewhere.example/"), .answering(.ok)])
+            [.redirecting(to: "/next"), .redirecting(to: "http://elsewhere.example/"), .responding(.ok)])
         _ = try await session.upload(.data([1]), to: url)
         #expect(transport.transfers.map { $0.request.headers[.init("X-Sign")!] } == ["s", "s", nil])
     }
@@ -160,7 +160,7 @@ import WaybillTesting
                     form.append(.text("stamp", "\(count.value)"))
                 }
             ],
-            [.answering(.serviceUnavailable), .answering(.ok)], retry: RetryPolicy(maxRetries: 1, baseDelay: .zero))
+            [.responding(.serviceUnavailable), .responding(.ok)], retry: RetryPolicy(maxRetries: 1, baseDelay: .zero))
         _ = try await session.upload([.text("a", "b")], to: url)
         #expect(try transport.transfers.map { try $0.form().text("stamp") } == ["1", "1"])
         #expect(transport.transfers[0].body == transport.transfers[1].body)
@@ -176,7 +176,7 @@ import WaybillTesting
 
     @Test func `a thousand intercepted uploads all end, some of them cancelled`() async throws {
         let (session, _, _) = SessionWorld.intercepted(
-            [.adapting("yield") { _ in await Task.yield() }, JSONEnvelope()], [.answering(.ok, body: #"{"code":0}"#)])
+            [.adapting("yield") { _ in await Task.yield() }, JSONEnvelope()], [.responding(.ok, body: #"{"code":0}"#)])
         let tasks = (0..<1_000).map { _ in session.start(.data([1]), to: url) }
         for (index, task) in tasks.enumerated() where index.isMultiple(of: 3) { task.cancel() }
         for (index, task) in tasks.enumerated() {

@@ -18,7 +18,7 @@ import WaybillTesting
         ("", ""),
     ])
     func `a decoding error has the coding path and the body`(body: String, path: String) async throws {
-        let (session, _, _) = SessionWorld.intercepted([], [.answering(.ok, body: body)])
+        let (session, _, _) = SessionWorld.intercepted([], [.responding(.ok, body: body)])
         let error = await #expect(throws: UploadError.self) {
             _ = try await session.upload(.data([1]), to: SessionWorld.url, as: Receipt.self)
         }
@@ -41,7 +41,7 @@ import WaybillTesting
 
     @Test func `a response is decoded with the settings of the given decoder`() async throws {
         struct Answer: Decodable, Equatable { let firstName: String }
-        let (session, _, _) = SessionWorld.intercepted([], [.answering(.ok, body: #"{"first_name": "张三"}"#)])
+        let (session, _, _) = SessionWorld.intercepted([], [.responding(.ok, body: #"{"first_name": "张三"}"#)])
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         let request = UploadRequest(.post, SessionWorld.url)

@@ -67,7 +67,7 @@ import WaybillTesting
     @Test func `HTTP 200 with a failure envelope throws an error with code, message and response`() async throws {
         let body = #"{"code": 1001, "message": "no\u001b[31m such business"}"#
         let (session, _, _) = SessionWorld.intercepted(
-            [JSONEnvelope()], [.answering(.ok, body: body)], retry: .standard)
+            [JSONEnvelope()], [.responding(.ok, body: body)], retry: .standard)
         let error = try #require(await session.start(.data([1]), to: url).error())
         #expect(error.code == .envelopeRejected)
         #expect(error.envelope == EnvelopeRefusal(code: "1001", message: "no\\u{1b}[31m such business"))
@@ -82,9 +82,9 @@ import WaybillTesting
         let refresher = BearerRefresher(token: BearerToken(.secret("old"))) { BearerToken(.secret("new")) }
         var envelope = JSONEnvelope()
         envelope.credentialExpiredCodes = ["401"]
-        let expired = TransferScript.answering(.ok, body: #"{"code": 401, "message": "expired"}"#)
+        let expired = TransferScript.responding(.ok, body: #"{"code": 401, "message": "expired"}"#)
         let (session, transport, _) = SessionWorld.intercepted(
-            [envelope], [expired, .answering(.ok, body: #"{"code": 0}"#)]
+            [envelope], [expired, .responding(.ok, body: #"{"code": 0}"#)]
         ) { $0.options.authentication = .refreshing(refresher) }
         let response = try await session.upload(.data([1]), to: url)
         #expect(response.attempts.map(\.sequel) == [.freshCredential, .end])
@@ -94,7 +94,7 @@ import WaybillTesting
     @Test func `an expired credential is rejected without a refresher, or after one refresh`() async throws {
         var envelope = JSONEnvelope()
         envelope.credentialExpiredCodes = ["401"]
-        let expired = TransferScript.answering(.ok, body: #"{"code": 401}"#)
+        let expired = TransferScript.responding(.ok, body: #"{"code": 401}"#)
         let (plain, _, _) = SessionWorld.intercepted([envelope], [expired])
         #expect(await plain.start(.data([1]), to: url).error()?.envelope?.code == "401")
         let refresher = BearerRefresher { BearerToken(.secret("t")) }
@@ -108,11 +108,11 @@ import WaybillTesting
     @Test func `a retry code is retried by the policy, and rejected when the retries are used up`() async throws {
         var envelope = JSONEnvelope()
         envelope.retryCodes = ["503"]
-        let busy = TransferScript.answering(
+        let busy = TransferScript.responding(
             .ok, headers: [.retryAfter: "0"], body: #"{"code": 503, "message": "busy"}"#)
         let policy = RetryPolicy(maxRetries: 1, baseDelay: .zero)
         let (session, transport, _) = SessionWorld.intercepted(
-            [envelope], [busy, .answering(.ok, body: #"{"code": 0}"#), busy], retry: policy)
+            [envelope], [busy, .responding(.ok, body: #"{"code": 0}"#), busy], retry: policy)
         #expect(try await session.upload(.data([1]), to: url).attempts.count == 2)
         let error = try #require(await session.start(.data([1]), to: url).error())
         #expect(error.code == .envelopeRejected)
@@ -124,7 +124,7 @@ import WaybillTesting
     @Test func `envelopes of other statuses are not evaluated`() async throws {
         let (session, _, _) = SessionWorld.intercepted(
             [JSONEnvelope(), .transforming("never") { _ in throw Refusal() }],
-            [.answering(.badRequest, body: #"{"code": 0}"#)])
+            [.responding(.badRequest, body: #"{"code": 0}"#)])
         #expect(await session.start(.data([1]), to: url).error()?.code == .rejected)
     }
 
@@ -135,7 +135,7 @@ import WaybillTesting
                 .transforming("inner") { Array($0.reversed()) },
             ],
             [
-                .answering(
+                .responding(
                     .ok, body: String(decoding: #"{"code":0,"n":7}"#.utf8.map { $0 ^ 1 }.reversed(), as: UTF8.self))
             ])
         struct Answer: Decodable { let n: Int }
@@ -145,7 +145,7 @@ import WaybillTesting
 
     @Test func `a transformer that throws keeps the body in the error, with an unknown outcome`() async throws {
         let (session, _, _) = SessionWorld.intercepted(
-            [.transforming("decrypt") { _ in throw Refusal(number: 3) }], [.answering(.ok, body: "sealed")],
+            [.transforming("decrypt") { _ in throw Refusal(number: 3) }], [.responding(.ok, body: "sealed")],
             retry: .standard)
         let error = try #require(await session.start(.data([1]), to: url).error())
         #expect(error.code == .interceptorFailed)
@@ -165,7 +165,7 @@ import WaybillTesting
                     await hang.wait()
                     return .accepted
                 }
-            ], [.answering(.ok, body: "x")]
+            ], [.responding(.ok, body: "x")]
         ) { $0.interceptorLimit = .seconds(9) }
         let task = session.start(.data([1]), to: url)
         try await hang.entered.waitUntil { $0 == 1 }
@@ -192,7 +192,7 @@ import WaybillTesting
                     await hang.wait()
                     return .accepted
                 }
-            ], [.answering(.ok, body: "x")])
+            ], [.responding(.ok, body: "x")])
         let task = session.start(.data([1]), to: url)
         try await hang.entered.waitUntil { $0 == 1 }
         task.cancel()

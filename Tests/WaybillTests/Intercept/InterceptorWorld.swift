@@ -11,7 +11,7 @@ struct Refusal: Error, Equatable {
 
 extension SessionWorld {
     static func intercepted(
-        _ interceptors: [any UploadInterceptor], _ scripts: [TransferScript] = [.answering(.ok)],
+        _ interceptors: [any UploadInterceptor], _ scripts: [TransferScript] = [.responding(.ok)],
         retry: RetryPolicy = .none, configure: (inout UploadSession.Configuration) -> Void = { _ in }
     ) -> (session: UploadSession, transport: ScriptedTransport, clock: ManualClock) {
         let clock = ManualClock()

@@ -76,7 +76,7 @@ struct LifeChecker {
                 let status = response.head.status
                 // A redirect before the end of the body is not an acceptance.
                 isSuccess =
-                    rules.accepts.accepts(status) && end.objection == nil
+                    rules.accepts.accepts(status) && end.validationFailure == nil
                     && (floor.isCurrentWhole || !(300..<400).contains(status.code))
             }
         default: break

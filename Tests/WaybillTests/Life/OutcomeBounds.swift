@@ -54,7 +54,7 @@ struct OutcomeBounds {
                     isLeftOpen = true
                     mayBeStored = true
                 }
-                switch end.objection?.kind {
+                switch end.validationFailure?.kind {
                 case .rejected, .credentialExpired, .retry: wasRefused = true
                 case .unreadable, .cancelled: worstClaim = 3
                 case nil: break

@@ -170,7 +170,8 @@ struct RandomLife {
                 let kinds: [ResponseValidationFailure.Kind] = [
                     .rejected, .credentialExpired, .retry, .unreadable("interceptorFailed"), .cancelled,
                 ]
-                end.objection = ResponseValidationFailure(kinds.randomElement(using: &random)!, message: "random")
+                end.validationFailure = ResponseValidationFailure(
+                    kinds.randomElement(using: &random)!, message: "random")
             }
             return end
         }

@@ -97,7 +97,7 @@ import WaybillTesting
     }
 
     @Test func `a session with a jar stores cookies and sends them with those of the request`() async throws {
-        let answer = TransferScript.answering(.ok, headers: [.setCookie: "sid=s3cret"])
+        let answer = TransferScript.responding(.ok, headers: [.setCookie: "sid=s3cret"])
         let (session, transport, _) = SessionWorld.intercepted([], [answer]) { $0.cookies = CookieJar() }
         let (plain, bare, _) = SessionWorld.intercepted([], [answer])
         for _ in 0..<2 {
@@ -114,9 +114,9 @@ import WaybillTesting
 
     @Test func `a redirect sets cookies, and those of another host are sent only there`() async throws {
         var there = TransferScript.redirecting(to: "http://other.example/")
-        there = .answering(.temporaryRedirect, headers: [.location: "http://other.example/", .setCookie: "here=1"])
+        there = .responding(.temporaryRedirect, headers: [.location: "http://other.example/", .setCookie: "here=1"])
         let (session, transport, _) = SessionWorld.intercepted(
-            [], [there, .answering(.ok, headers: [.setCookie: "there=1"]), .answering(.ok)]
+            [], [there, .responding(.ok, headers: [.setCookie: "there=1"]), .responding(.ok)]
         ) { $0.cookies = CookieJar() }
         _ = try await session.upload(.data([1]), to: SessionWorld.url)
         _ = try await session.upload(.data([1]), to: SessionWorld.url)

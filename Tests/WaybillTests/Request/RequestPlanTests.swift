@@ -37,7 +37,7 @@ import WaybillMultipart
         #expect(try !"\(#require(error))".contains("s3cr3t"))
     }
 
-    @Test(arguments: TransferRequest.ownedFields)
+    @Test(arguments: TransferRequest.reservedFields)
     func `fields owned by the transport are refused by name`(name: HTTPField.Name) throws {
         var request = UploadRequest(.post, "http://host.example/")
         request.headers[name] = "1"

@@ -64,7 +64,7 @@ import WaybillTesting
 /// Defaults that all uploads of a session share, and options that exclude them.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct GeneralConfigurationTests {
     private func world(_ configure: (inout UploadSession.Configuration) -> Void) -> (UploadSession, ScriptedTransport) {
-        let (session, transport, _) = SessionWorld.intercepted([], [.answering(.ok)], configure: configure)
+        let (session, transport, _) = SessionWorld.intercepted([], [.responding(.ok)], configure: configure)
         return (session, transport)
     }
 

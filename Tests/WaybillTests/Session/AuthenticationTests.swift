@@ -38,7 +38,7 @@ import WaybillTesting
     func `credentials with invalid characters are refused before sending`(
         authentication: Authentication
     ) async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let error = try #require(await start(world.session, SessionWorld.url, authentication).error())
         #expect(error.code == .invalidRequest)
         #expect(world.transport.transfers.isEmpty)
@@ -94,20 +94,20 @@ import WaybillTesting
     }
 
     @Test func `a user in the URL with other credentials is refused`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let task = start(
             world.session, "https://a:b@backend.example/", .digest(user: "clerk", password: .secret("pa55word")))
         #expect(try #require(await task.error()).code == .invalidRequest)
     }
 
     @Test func `two credentials in one request are refused`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let task = start(world.session, SessionWorld.url, .bearer(.secret("t")), headers: [.authorization: "Basic x"])
         #expect(try #require(await task.error()).code == .invalidRequest)
     }
 
     @Test func `credentials are never printed`() async throws {
-        let world = SessionWorld([.answering(.unauthorized)])
+        let world = SessionWorld([.responding(.unauthorized)])
         let authentication = Authentication.basic(user: "cl3rk", password: .secret("pa55word"))
         let error = try #require(await start(world.session, SessionWorld.url, authentication).error())
         var text = "\(error) \(String(reflecting: error)) \(options(authentication))"
@@ -131,7 +131,7 @@ import WaybillTesting
             return BearerToken(.secret("new"))
         }
         let transport = ScriptedTransport { request, _ in
-            request.headers[.authorization] == "Bearer new" ? .answering(.ok) : .answering(.unauthorized)
+            request.headers[.authorization] == "Bearer new" ? .responding(.ok) : .responding(.unauthorized)
         }
         let world = SessionWorld(transport, slots: 20, slotsPerHost: 20)
         let tasks = (0..<20).map { _ in start(world.session, SessionWorld.url, .refreshing(refresher)) }
@@ -172,8 +172,9 @@ import WaybillTesting
         }
         let gate = ScriptGate()
         let transport = ScriptedTransport { request, number in
-            if request.headers[.authorization] == "Bearer new" { return .answering(.ok) }
-            return number == 0 ? [.connect, .takeRest, .wait(gate), .answer(.unauthorized)] : .answering(.unauthorized)
+            if request.headers[.authorization] == "Bearer new" { return .responding(.ok) }
+            return number == 0
+                ? [.connect, .receiveRest, .wait(gate), .respond(.unauthorized)] : .responding(.unauthorized)
         }
         let world = SessionWorld(transport)
         let late = start(world.session, SessionWorld.url, .refreshing(refresher))
@@ -186,7 +187,7 @@ import WaybillTesting
 
     @Test func `a refreshed token that is rejected fails the upload`() async throws {
         let refresher = BearerRefresher(token: BearerToken(.secret("old"))) { BearerToken(.secret("new")) }
-        let world = SessionWorld([.answering(.unauthorized)])
+        let world = SessionWorld([.responding(.unauthorized)])
         let error = try #require(await start(world.session, SessionWorld.url, .refreshing(refresher)).error())
         #expect(error.code == .rejected)
         #expect(error.response?.status == .unauthorized)
@@ -196,7 +197,7 @@ import WaybillTesting
     @Test func `a failed refresh is reported with its cause`() async throws {
         struct NoWay: Error {}
         let refresher = BearerRefresher(token: BearerToken(.secret("old"))) { throw NoWay() }
-        let world = SessionWorld([.answering(.unauthorized)])
+        let world = SessionWorld([.responding(.unauthorized)])
         let error = try #require(await start(world.session, SessionWorld.url, .refreshing(refresher)).error())
         #expect(error.code == .credentialRefreshFailed)
         #expect(error.cause is NoWay)
@@ -221,7 +222,7 @@ import WaybillTesting
             return BearerToken(.secret("new"))
         }
         let transport = ScriptedTransport { request, _ in
-            request.headers[.authorization] == "Bearer new" ? .answering(.ok) : .answering(.unauthorized)
+            request.headers[.authorization] == "Bearer new" ? .responding(.ok) : .responding(.unauthorized)
         }
         let world = SessionWorld(transport)
         let tasks = (0..<2).map { _ in start(world.session, SessionWorld.url, .refreshing(refresher)) }
@@ -243,7 +244,7 @@ import WaybillTesting
             fetches.update { $0 += 1 }
             return BearerToken(.secret("token\(fetches.value)"), validFor: .seconds(100))
         }
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         for time in [0, 69, 1] {
             clock.advance(by: .seconds(time))
             _ = try await start(world.session, SessionWorld.url, .refreshing(refresher)).response

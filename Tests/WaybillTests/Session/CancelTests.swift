@@ -9,7 +9,7 @@ import WaybillTesting
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct CancelTests {
     @Test func `cancelling a waiting upload prevents its preparation`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 1)
+        let world = SessionWorld([[.connect, .wait(gate), .receiveRest, .respond(.ok)]], slots: 1)
         // One sends, three are prepared, the next ones wait.
         let others = (0..<4).map { _ in world.start() }
         let parts = (0..<3).map { _ in GatedPart() }
@@ -31,7 +31,7 @@ import WaybillTesting
     }
 
     @Test func `cancelling during preparation stops the preparation`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let part = GatedPart()
         let task = world.session.start([.preparing("FILE", with: part)], to: SessionWorld.url)
         try await part.arrived.waitUntil { $0 == 1 }
@@ -45,7 +45,7 @@ import WaybillTesting
 
     @Test func `cancelling an upload queued for a slot sends nothing`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 1)
+        let world = SessionWorld([[.connect, .wait(gate), .receiveRest, .respond(.ok)]], slots: 1)
         let first = world.start()
         await gate.arrivals(atLeast: 1)
         let second = world.start()
@@ -61,7 +61,7 @@ import WaybillTesting
 
     @Test func `cancelling while connecting has the outcome notSent`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.wait(gate), .connect, .takeRest]])
+        let world = SessionWorld([[.wait(gate), .connect, .receiveRest]])
         let task = world.start()
         await gate.arrivals(atLeast: 1)
         task.cancel()
@@ -74,7 +74,7 @@ import WaybillTesting
 
     @Test func `cancelling while sending reports the acknowledged bytes`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .take(40), .wait(gate), .takeRest]])
+        let world = SessionWorld([[.connect, .receive(40), .wait(gate), .receiveRest]])
         let task = world.start()
         await gate.arrivals(atLeast: 1)
         task.cancel()
@@ -84,14 +84,14 @@ import WaybillTesting
         #expect(error.isCancelled)
         #expect(error.outcome == .incomplete(acknowledged: 40))
         #expect(error.acknowledged == 40)
-        #expect(world.transport.transfers.first?.bytesTaken == 40)
+        #expect(world.transport.transfers.first?.bytesReceived == 40)
         task.cancel()
         #expect(await task.error()?.acknowledged == 40)
     }
 
     @Test func `cancelling while awaiting the response has an unknown outcome`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .takeRest, .wait(gate), .hang]])
+        let world = SessionWorld([[.connect, .receiveRest, .wait(gate), .hang]])
         let task = world.start()
         await gate.arrivals(atLeast: 1)
         task.cancel()
@@ -101,7 +101,7 @@ import WaybillTesting
     }
 
     @Test func `cancelling while waiting for a retry ends immediately`() async throws {
-        let world = SessionWorld([.breaking(after: 10), .answering(.ok)])
+        let world = SessionWorld([.breaking(after: 10), .responding(.ok)])
         let task = world.start()
         await world.clock.sleepers(atLeast: 1)
         task.cancel()
@@ -115,7 +115,7 @@ import WaybillTesting
 
     @Test func `a response that arrives after a cancel succeeds`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .takeRest, .ignoreCancel, .wait(gate), .answer(.ok)]])
+        let world = SessionWorld([[.connect, .receiveRest, .ignoreCancel, .wait(gate), .respond(.ok)]])
         let task = world.start()
         await gate.arrivals(atLeast: 1)
         task.cancel()
@@ -124,7 +124,7 @@ import WaybillTesting
 
     @Test func `cancelling the surrounding task cancels sending and preparing`() async throws {
         let sending = ScriptGate()
-        let world = SessionWorld([[.connect, .take(1), .wait(sending), .hang]])
+        let world = SessionWorld([[.connect, .receive(1), .wait(sending), .hang]])
         let upload = Task {
             await Result { () async throws(UploadError) in
                 try await world.session.upload(.data([1, 2]), to: SessionWorld.url)
@@ -145,7 +145,7 @@ import WaybillTesting
     }
 
     @Test func `a task that is already cancelled prepares nothing and receives the end`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let part = GatedPart()
         let phases = Watched<[UploadPhase]>([])
         let upload = Task {
@@ -168,7 +168,7 @@ import WaybillTesting
 
     @Test func `an upload can be cancelled in its progress callback`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .wait(gate), .takeRest, .hang]])
+        let world = SessionWorld([[.connect, .wait(gate), .receiveRest, .hang]])
         let task = world.start(50_000)
         task.onProgress { progress in
             if progress.phase == .sending { gate.open() }
@@ -180,7 +180,7 @@ import WaybillTesting
 
     @Test func `a thousand random cancels give each upload one end`() async throws {
         var random = SeededGenerator()
-        let script: TransferScript = [.connect, .take(20), .take(20), .takeRest, .answer(.ok)]
+        let script: TransferScript = [.connect, .receive(20), .receive(20), .receiveRest, .respond(.ok)]
         let world = SessionWorld([script], slots: 16, slotsPerHost: 9)
         let ends = Watched(0)
         var tasks: [UploadTask] = []

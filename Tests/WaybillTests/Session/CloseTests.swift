@@ -8,7 +8,7 @@ import WaybillTesting
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct CloseTests {
     @Test func `drain lets queued and retrying uploads end`() async throws {
-        let transport = ScriptedTransport { _, number in number == 0 ? .breaking(after: 1) : .answering(.ok) }
+        let transport = ScriptedTransport { _, number in number == 0 ? .breaking(after: 1) : .responding(.ok) }
         let world = SessionWorld(transport, slots: 1)
         let tasks = (0..<10).map { _ in world.start() }
         async let closing: Void = world.session.close(.drain)
@@ -36,7 +36,7 @@ import WaybillTesting
 
     @Test func `close with cancel ends all uploads immediately`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .take(1), .wait(gate), .hang]], slots: 2)
+        let world = SessionWorld([[.connect, .receive(1), .wait(gate), .hang]], slots: 2)
         let tasks = (0..<10).map { _ in world.start() }
         await gate.arrivals(atLeast: 2)
         await world.session.close(.cancel)
@@ -61,7 +61,7 @@ import WaybillTesting
 
     @Test func `a released session is freed after its uploads end`() async throws {
         let gate = ScriptGate()
-        let transport = ScriptedTransport([[.connect, .wait(gate), .takeRest, .answer(.ok)]])
+        let transport = ScriptedTransport([[.connect, .wait(gate), .receiveRest, .respond(.ok)]])
         var session: UploadSession? = UploadSession(transport: transport)
         weak let core = session?.core
         let task = try #require(session?.start(.data([1, 2, 3]), to: SessionWorld.url))

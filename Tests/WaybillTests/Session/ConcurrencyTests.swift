@@ -9,7 +9,7 @@ import WaybillTesting
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ConcurrencyTests {
     @Test func `a thousand uploads all end, within the limits of concurrency`() async throws {
-        let world = SessionWorld([.answering(.ok)], slots: 8, slotsPerHost: 5)
+        let world = SessionWorld([.responding(.ok)], slots: 8, slotsPerHost: 5)
         let hosts = (0..<4).map { "http://host\($0).example/" }
         let tasks = (0..<1_000).map { world.start(64, to: hosts[$0 % hosts.count]) }
         for task in tasks { #expect(try await task.response.status == .ok) }
@@ -21,7 +21,7 @@ import WaybillTesting
 
     @Test func `all slots are used, within the limit per host`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 8, slotsPerHost: 5)
+        let world = SessionWorld([[.wait(gate), .connect, .receiveRest, .respond(.ok)]], slots: 8, slotsPerHost: 5)
         let busy = (0..<30).map { _ in world.start(10, to: "http://busy.example/") }
         await gate.arrivals(atLeast: 5)
         #expect(world.transport.running == 5)
@@ -35,7 +35,7 @@ import WaybillTesting
     }
 
     @Test func `the number of uploads prepared ahead is limited to slots plus two`() async throws {
-        let world = SessionWorld([.answering(.ok)], slots: 2, slotsPerHost: 2)
+        let world = SessionWorld([.responding(.ok)], slots: 2, slotsPerHost: 2)
         let parts = (0..<20).map { _ in GatedPart() }
         let tasks = parts.map { world.session.start([.preparing("FILE", with: $0)], to: SessionWorld.url) }
         for part in parts[..<4] { try await part.arrived.waitUntil { $0 == 1 } }
@@ -48,7 +48,7 @@ import WaybillTesting
 
     @Test func `uploads that wait for a retry occupy no slot`() async throws {
         let transport = ScriptedTransport { request, _ in
-            request.url.contains("down") ? .failing(.cannotConnect) : .answering(.ok)
+            request.url.contains("down") ? .failing(.cannotConnect) : .responding(.ok)
         }
         let world = SessionWorld(
             transport, slots: 1, slotsPerHost: 1, retry: RetryPolicy(maxRetries: 1), budget: nil)
@@ -66,7 +66,7 @@ import WaybillTesting
     }
 
     @Test func `many threads can start and cancel uploads`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let ends = await withTaskGroup(of: Int.self) { group in
             for worker in 0..<8 {
                 group.addTask {

@@ -9,7 +9,7 @@ import WaybillTesting
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ErrorTests {
     @Test func `the description has code, message, phase, attempt and outcome`() async throws {
-        let world = SessionWorld([.answering(.contentTooLarge, body: "s3cr3t")])
+        let world = SessionWorld([.responding(.contentTooLarge, body: "s3cr3t")])
         let error = try #require(await world.start().error())
         #expect(
             "\(error)"
@@ -19,7 +19,7 @@ import WaybillTesting
 
     @Test func `the debug description lists every attempt without the response body`() async throws {
         let world = SessionWorld(
-            [.breaking(after: 5), .answering(.badRequest, headers: [.setCookie: "s3cr3t"], body: "s3cr3t")])
+            [.breaking(after: 5), .responding(.badRequest, headers: [.setCookie: "s3cr3t"], body: "s3cr3t")])
         let task = world.start()
         await world.clock.sleepers(atLeast: 1)
         world.clock.advance(by: .seconds(1))

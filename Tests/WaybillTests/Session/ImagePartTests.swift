@@ -28,7 +28,7 @@ import WaybillTesting
     }
 
     @Test func `a part that is not a JPEG fails before a byte is sent`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let form: MultipartForm = [
             .text("DOCTYPE", "ID"), .image("FILE", data: Array("not a photo".utf8), .maxBytes(.kibibytes(100))),
         ]
@@ -41,7 +41,7 @@ import WaybillTesting
     }
 
     @Test func `the report of an image is delivered once across retries`() async throws {
-        let world = SessionWorld([.breaking(after: 30), .answering(.ok)])
+        let world = SessionWorld([.breaking(after: 30), .responding(.ok)])
         let grey = TinyJPEG.Component(identifier: 1) { x, y in (x * y) % 256 }
         let photo = TinyJPEG(width: 16, height: 8, components: [grey]).encoded()
         let reports = Locked<[JPEGReport]>([])
@@ -57,7 +57,7 @@ import WaybillTesting
     }
 
     @Test func `an image URL that is not a file URL is refused, without its secrets`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let url = try #require(URL(string: "https://host.example/card.jpg?sign=s3cr3t"))
         let form: MultipartForm = [.image("FILE", url: url, .maxBytes(.kibibytes(100)))]
         let error = try #require(await world.session.start(form, to: SessionWorld.url).error())

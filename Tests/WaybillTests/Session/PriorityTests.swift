@@ -16,7 +16,7 @@ import WaybillTesting
         init() async {
             let gate = gate
             let transport = ScriptedTransport { _, number in
-                number == 0 ? [.wait(gate), .connect, .takeRest, .answer(.ok)] : .answering(.ok)
+                number == 0 ? [.wait(gate), .connect, .receiveRest, .respond(.ok)] : .responding(.ok)
             }
             world = SessionWorld(transport, slots: 1, slotsPerHost: 1)
             add("first")
@@ -74,7 +74,7 @@ import WaybillTesting
     }
 
     @Test func `changing the priority after the end has no effect`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let task = world.start()
         _ = try await task.response
         task.priority = .high

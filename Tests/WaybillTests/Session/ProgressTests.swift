@@ -11,8 +11,8 @@ import WaybillTesting
         let gates = (0..<4).map { _ in ScriptGate() }
         let world = SessionWorld([
             [
-                .connect, .take(10), .wait(gates[0]), .take(10), .wait(gates[1]), .take(10), .wait(gates[2]), .takeRest,
-                .wait(gates[3]), .answer(.ok),
+                .connect, .receive(10), .wait(gates[0]), .receive(10), .wait(gates[1]), .receive(10), .wait(gates[2]),
+                .receiveRest, .wait(gates[3]), .respond(.ok),
             ]
         ])
         let first = Watched<[UploadProgress]>([])
@@ -40,7 +40,7 @@ import WaybillTesting
 
     @Test func `a late listener receives the latest snapshot, and only the end after the end`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .take(10), .wait(gate), .takeRest, .answer(.ok)]])
+        let world = SessionWorld([[.connect, .receive(10), .wait(gate), .receiveRest, .respond(.ok)]])
         let task = world.start()
         await gate.arrivals(atLeast: 1)
         var late = task.progress.makeAsyncIterator()
@@ -58,8 +58,8 @@ import WaybillTesting
     @Test func `a slow listener skips snapshots, but not the newest and the last`() async throws {
         let start = ScriptGate()
         let end = ScriptGate()
-        let steps: [TransferScript.Step] = [.connect, .wait(start)] + (0..<50).map { _ in .take(1) }
-        let world = SessionWorld([TransferScript(steps + [.wait(end), .takeRest, .answer(.ok)])])
+        let steps: [TransferScript.Step] = [.connect, .wait(start)] + (0..<50).map { _ in .receive(1) }
+        let world = SessionWorld([TransferScript(steps + [.wait(end), .receiveRest, .respond(.ok)])])
         let task = world.start()
         var slow = task.progress.makeAsyncIterator()
         _ = await slow.next()
@@ -74,7 +74,9 @@ import WaybillTesting
 
     @Test func `progress is computed only while a listener exists`() async throws {
         let gates = (0..<2).map { _ in ScriptGate() }
-        let world = SessionWorld([[.connect, .wait(gates[0]), .take(10), .wait(gates[1]), .takeRest, .answer(.ok)]])
+        let world = SessionWorld([
+            [.connect, .wait(gates[0]), .receive(10), .wait(gates[1]), .receiveRest, .respond(.ok)]
+        ])
         let task = world.start()
         await gates[0].arrivals(atLeast: 1)
         #expect(!task.run.wantsProgress)
@@ -92,7 +94,7 @@ import WaybillTesting
     }
 
     @Test func `callbacks run in order, and completion runs last`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let events = Watched<[String]>([])
         world.start(100_000)
             .onProgress { progress in events.update { $0.append("\(progress.phase)") } }
@@ -104,7 +106,7 @@ import WaybillTesting
 
     @Test func `progress of parts is derived from acknowledged bytes`() async throws {
         let gate = ScriptGate()
-        let world = SessionWorld([[.connect, .takeRest, .wait(gate), .answer(.ok)]])
+        let world = SessionWorld([[.connect, .receiveRest, .wait(gate), .respond(.ok)]])
         let form: MultipartForm = [
             .text("DOCTYPE", "ID"), .data("FILE", [UInt8](repeating: 1, count: 1_000), fileName: "card.jpg"),
         ]
@@ -165,7 +167,7 @@ import WaybillTesting
     }
 
     @Test func `progress of a pending retry has its reason, number and time left`() async throws {
-        let world = SessionWorld([.answering(.serviceUnavailable), .answering(.ok)])
+        let world = SessionWorld([.responding(.serviceUnavailable), .responding(.ok)])
         let task = world.start()
         await task.reaches(.retrying)
         await world.clock.sleepers(atLeast: 1)

@@ -171,7 +171,7 @@ import WaybillTesting
     }
 
     @Test func `https is not redirected to http`() async throws {
-        let world = SessionWorld([.answering(.permanentRedirect, headers: [.location: "http://backend.example/"])])
+        let world = SessionWorld([.responding(.permanentRedirect, headers: [.location: "http://backend.example/"])])
         let error = try #require(await world.start(to: "https://backend.example/").error())
         #expect(error.code == .redirectRefused)
         #expect(world.transport.transfers.count == 1)
@@ -179,8 +179,9 @@ import WaybillTesting
 
     @Test func `a retry after a redirect goes to the new location`() async throws {
         let world = SessionWorld([
-            .answering(.temporaryRedirect, headers: [.location: "http://b.example/x"]), .answering(.serviceUnavailable),
-            .answering(.ok),
+            .responding(.temporaryRedirect, headers: [.location: "http://b.example/x"]),
+            .responding(.serviceUnavailable),
+            .responding(.ok),
         ])
         let task = world.start()
         await world.clock.sleepers(atLeast: 1)

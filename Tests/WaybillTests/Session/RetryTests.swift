@@ -8,7 +8,7 @@ import WaybillTesting
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct RetryTests {
     /// Fails after the body, without a response: the server may have stored it.
-    private static let lost: TransferScript = [.connect, .takeRest, .fail(.connectionLost)]
+    private static let lost: TransferScript = [.connect, .receiveRest, .fail(.connectionLost)]
 
     private func post(
         _ world: SessionWorld, _ method: HTTPRequest.Method = .post, headers: HTTPFields = [:],
@@ -25,7 +25,7 @@ import WaybillTesting
     }
 
     @Test func `each POST and PATCH has its own key, a PUT has none`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         for method in [HTTPRequest.Method.post, .patch, .put] { _ = try await post(world, method).response }
         let keys = keys(world)
         let uuid = try Regex(#""[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}""#)
@@ -49,7 +49,7 @@ import WaybillTesting
     }
 
     @Test func `an unknown outcome is not retried by default`() async throws {
-        let world = SessionWorld([Self.lost, .answering(.ok)])
+        let world = SessionWorld([Self.lost, .responding(.ok)])
         let error = try #require(await post(world).error())
         #expect(error.outcome == .unknown)
         #expect(error.attempts.map(\.sequel) == [.noRetry(.mayBeStored)])
@@ -57,7 +57,7 @@ import WaybillTesting
     }
 
     @Test func `an unknown outcome is retried with the same key if keys are honoured`() async throws {
-        let world = SessionWorld([Self.lost, .answering(.conflict), .answering(.ok)])
+        let world = SessionWorld([Self.lost, .responding(.conflict), .responding(.ok)])
         let task = post(world, headers: [.idempotencyKey: "\"mine\""], idempotency: .honoured(window: .seconds(60)))
         for _ in 0..<2 {
             await world.clock.sleepers(atLeast: 1)
@@ -84,7 +84,7 @@ import WaybillTesting
     }
 
     @Test func `a body that can be read only once is never retried, even with a key`() async throws {
-        let world = SessionWorld([Self.lost, .answering(.ok)])
+        let world = SessionWorld([Self.lost, .responding(.ok)])
         let content = UploadContent.body(FaultyBody(isReplayable: false))
         let error = try #require(
             await post(world, content: content, idempotency: .honoured(window: .seconds(60))).error())
@@ -93,8 +93,8 @@ import WaybillTesting
 
     @Test func `attempts record the source of their delay`() async throws {
         let world = SessionWorld([
-            .answering(.tooManyRequests, headers: [.retryAfter: "7"]), .answering(.serviceUnavailable),
-            .answering(.serviceUnavailable), .answering(.ok),
+            .responding(.tooManyRequests, headers: [.retryAfter: "7"]), .responding(.serviceUnavailable),
+            .responding(.serviceUnavailable), .responding(.ok),
         ])
         let task = world.start()
         for delay in [7, 2, 4] {
@@ -115,7 +115,7 @@ import WaybillTesting
 
     @Test func `the deadline ends a series of retries`() async throws {
         let world = SessionWorld(
-            [.answering(.serviceUnavailable)], retry: RetryPolicy(maxRetries: 50, deadline: .seconds(5)))
+            [.responding(.serviceUnavailable)], retry: RetryPolicy(maxRetries: 50, deadline: .seconds(5)))
         let task = world.start()
         for delay in [1, 2] {
             await world.clock.sleepers(atLeast: 1)
@@ -131,7 +131,7 @@ import WaybillTesting
 
     @Test func `a failing host gets only the retries of its budget`() async throws {
         let world = SessionWorld(
-            [.answering(.serviceUnavailable)], slots: 64, slotsPerHost: 64,
+            [.responding(.serviceUnavailable)], slots: 64, slotsPerHost: 64,
             retry: RetryPolicy(maxRetries: 3, baseDelay: .zero))
         let tasks = (0..<40).map { _ in world.start(10) }
         var refused = 0

@@ -9,7 +9,7 @@ import WaybillTesting
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct SessionTests {
     @Test func `a form arrives completely, and its response is decoded`() async throws {
-        let world = SessionWorld([.answering(.ok, headers: [.server: "x"], body: #"{"RETCODE":"000000"}"#)])
+        let world = SessionWorld([.responding(.ok, headers: [.server: "x"], body: #"{"RETCODE":"000000"}"#)])
         let form: MultipartForm = [.text("TOKEN", .secret("s3cr3t")), .data("FILE", [1, 2, 3], fileName: "a.bin")]
         let response = try await world.session.upload(form, to: SessionWorld.url)
         struct Receipt: Decodable { var RETCODE: String }
@@ -30,7 +30,7 @@ import WaybillTesting
             (.form(form), .post), (.body(try await form.prepared()), .post), (.data([1]), .put), (.empty, .put),
         ]
         let world = SessionWorld(
-            contents.flatMap { _ in [TransferScript.answering(.ok), .answering(.ok)] } + [.answering(.ok)])
+            contents.flatMap { _ in [TransferScript.responding(.ok), .responding(.ok)] } + [.responding(.ok)])
         for (content, method) in contents {
             #expect(content.defaultMethod == method)
             _ = try await world.session.upload(content, to: SessionWorld.url)
@@ -45,8 +45,8 @@ import WaybillTesting
         let gates = (0..<3).map { _ in ScriptGate() }
         let world = SessionWorld([
             [
-                .connect, .wait(gates[0]), .take(40), .wait(gates[1]), .takeRest, .wait(gates[2]),
-                .answer(.created),
+                .connect, .wait(gates[0]), .receive(40), .wait(gates[1]), .receiveRest, .wait(gates[2]),
+                .respond(.created),
             ]
         ])
         async let response = world.session.upload(
@@ -73,7 +73,7 @@ import WaybillTesting
     }
 
     @Test func `a failed attempt is retried after its delay with the same bytes`() async throws {
-        let world = SessionWorld([.breaking(after: 30), .answering(.ok)])
+        let world = SessionWorld([.breaking(after: 30), .responding(.ok)])
         let task = world.start()
         await world.clock.sleepers(atLeast: 1)
         #expect(world.clock.pendingSleeps == [.seconds(1)])
@@ -88,7 +88,7 @@ import WaybillTesting
     }
 
     @Test func `Retry-After delays the retry`() async throws {
-        let world = SessionWorld([.answering(.tooManyRequests, headers: [.retryAfter: "90"]), .answering(.ok)])
+        let world = SessionWorld([.responding(.tooManyRequests, headers: [.retryAfter: "90"]), .responding(.ok)])
         let task = world.start()
         await world.clock.sleepers(atLeast: 1)
         #expect(world.clock.pendingSleeps == [.seconds(90)])
@@ -98,8 +98,8 @@ import WaybillTesting
 
     @Test func `after three retries the last error has all attempts`() async throws {
         let world = SessionWorld([
-            .failing(.hostNotFound), .answering(.serviceUnavailable, body: "busy"), .breaking(after: 5),
-            .answering(.serviceUnavailable, body: "still busy"),
+            .failing(.hostNotFound), .responding(.serviceUnavailable, body: "busy"), .breaking(after: 5),
+            .responding(.serviceUnavailable, body: "still busy"),
         ])
         let task = world.start()
         for _ in 0..<3 {
@@ -117,7 +117,7 @@ import WaybillTesting
     }
 
     @Test func `an upload that may have been stored is not sent again`() async throws {
-        let world = SessionWorld([[.connect, .takeRest, .fail(.connectionLost)], .answering(.ok)])
+        let world = SessionWorld([[.connect, .receiveRest, .fail(.connectionLost)], .responding(.ok)])
         let error = try #require(await world.start().error())
         #expect(error.outcome == .unknown)
         #expect(error.phase == .awaitingResponse)
@@ -127,14 +127,14 @@ import WaybillTesting
     }
 
     @Test func `a body that can be read only once is not retried`() async throws {
-        let world = SessionWorld([.failing(.cannotConnect), .answering(.ok)])
+        let world = SessionWorld([.failing(.cannotConnect), .responding(.ok)])
         let task = world.session.start(.body(FaultyBody(isReplayable: false)), to: SessionWorld.url)
         #expect(await task.error()?.code == .cannotConnect)
         #expect(world.transport.transfers.count == 1)
     }
 
     @Test func `a failing body is not retried, and its reader is closed`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let body = FaultyBody(breaksAfter: 4)
         let error = try #require(await world.session.start(.body(body), to: SessionWorld.url).error())
         #expect(error.code == .bodyFailed)
@@ -146,7 +146,7 @@ import WaybillTesting
     }
 
     @Test func `the failing part is named while preparing and while sending`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let missing: MultipartForm = [.text("a", "b"), .file("FILE", path: "/nonexistent/card.jpg")]
         let early = try #require(await world.session.start(missing, to: SessionWorld.url).error())
         #expect(early.code == .fileNotFound)
@@ -159,7 +159,7 @@ import WaybillTesting
         let directory = try TemporaryDirectory()
         let path = try directory.write("card.bin", [UInt8](repeating: 1, count: 100_000))
         let gate = ScriptGate()
-        let changing = SessionWorld([[.connect, .take(50_000), .wait(gate), .takeRest, .answer(.ok)]])
+        let changing = SessionWorld([[.connect, .receive(50_000), .wait(gate), .receiveRest, .respond(.ok)]])
         let task = changing.session.start([.file("FILE", path: path)], to: SessionWorld.url)
         await gate.arrivals(atLeast: 1)
         try directory.write("card.bin", [1, 2, 3])
@@ -171,7 +171,7 @@ import WaybillTesting
     }
 
     @Test func `an invalid request prepares and sends nothing`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let part = GatedPart()
         let form: MultipartForm = [.preparing("FILE", with: part)]
         for url in ["file:///etc/passwd", "backend.example/upload", ""] {
@@ -185,7 +185,7 @@ import WaybillTesting
     }
 
     @Test func `a request can have no body`() async throws {
-        let world = SessionWorld([.answering(.noContent)])
+        let world = SessionWorld([.responding(.noContent)])
         let response = try await world.session.send(UploadRequest(.delete, "http://backend.example/card/7"))
         #expect(response.status == .noContent)
         let transfer = try #require(world.transport.transfers.first)
@@ -194,7 +194,7 @@ import WaybillTesting
     }
 
     @Test func `accepts decides which statuses succeed`() async throws {
-        let world = SessionWorld([.answering(.notFound, body: "no")])
+        let world = SessionWorld([.responding(.notFound, body: "no")])
         let any = UploadOptions(accepts: .any)
         let response = try await world.session.send(UploadRequest(.get, SessionWorld.url, options: any))
         #expect(response.text == "no")
@@ -205,7 +205,7 @@ import WaybillTesting
     }
 
     @Test func `a stream is sent as it is produced`() async throws {
-        let world = SessionWorld([.answering(.ok)])
+        let world = SessionWorld([.responding(.ok)])
         let (chunks, input) = AsyncStream.makeStream(of: [UInt8].self)
         let task = world.session.start(
             .stream(chunks, length: 6, contentType: "text/plain"), to: SessionWorld.url)

@@ -67,7 +67,7 @@ import WaybillTesting
             .text("sign", "old"), .text("a", "1"),
         ]
         form.sign(with: plain(), field: "sign")
-        let transport = ScriptedTransport(.answering(.ok))
+        let transport = ScriptedTransport(.responding(.ok))
         _ = try await UploadSession(transport: transport).upload(form, to: SessionWorld.url)
         let sent = try transport.transfers[0].form()
         #expect(sent.names == ["b", "TOKEN", "j", "f", "a", "sign"])
@@ -92,7 +92,7 @@ import WaybillTesting
         var signer = plain()
         signer.output = .base64URL
         let (session, transport, _) = SessionWorld.intercepted(
-            [.signingQueries(with: signer, parameter: "sign")], [.answering(.serviceUnavailable), .answering(.ok)],
+            [.signingQueries(with: signer, parameter: "sign")], [.responding(.serviceUnavailable), .responding(.ok)],
             retry: RetryPolicy(maxRetries: 1, baseDelay: .zero))
         _ = try await session.upload(.data([1]), to: SessionWorld.url + "?b=%20x+y&sign=old&a=张&c")
         let expected = Base64Text.forURL(Array("a=张&b= x y".utf8))

@@ -91,7 +91,7 @@ extension AliyunOSSClient {
             if rules.version == .v4, rules.region == nil {
                 throw StoreError(
                     .invalidRegion,
-                    "Version 4 signatures require the region, which the endpoint does not contain. \(Remedy.giveRegion)"
+                    "Version 4 signatures require the region, which the endpoint does not contain. \(Remedy.provideRegion)"
                 )
             }
             guard maximumConcurrentRequests > 0, partsAtOnce > 0 else {

@@ -73,7 +73,7 @@ public struct OSSEndpoint: Sendable, Hashable {
     ) throws(StoreError) {
         let parts = try Self.taken(apart: text)
         if !parts.path.isEmpty, !keepsPath {
-            throw Self.refused("The endpoint \(StoreError.shown(text)) has a path. \(Remedy.leaveOutEndpointPath)")
+            throw Self.refused("The endpoint \(StoreError.shown(text)) has a path. \(Remedy.removeEndpointPath)")
         }
         scheme = parts.scheme
         host = parts.host

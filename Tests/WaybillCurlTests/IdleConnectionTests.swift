@@ -3,7 +3,7 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-@Suite(.timeLimit(.minutes(Slowness.factor))) struct KeptConnectionTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct IdleConnectionTests {
     private func start(_ transport: CurlTransport, _ url: String) -> Recorder {
         let recorder = Recorder(wantsProgress: false)
         _ = transport.start(.post(url, PatternBody(1_000)), sink: recorder)
@@ -16,10 +16,10 @@ import WaybillCurl
         configuration.maximumIdleConnections = 64
         let transport = CurlTransport(configuration: configuration)
         await withTaskGroup { group in
-            for place in 0..<64 {
+            for index in 0..<64 {
                 group.addTask {
                     for number in 0..<8 {
-                        let end = await start(transport, server.url("/\(place)/\(number)")).end()
+                        let end = await start(transport, server.url("/\(index)/\(number)")).end()
                         #expect(throws: Never.self) { try end.result.get() }
                     }
                 }

@@ -13,9 +13,9 @@ extension TransportConformance {
         Check("no outcome is more certain than its evidence", matchesEvidence),
     ]
 
-    private static func reportsMonotonicProgress(_ ground: ConformanceContext) async throws(TestingError) {
+    private static func reportsMonotonicProgress(_ context: ConformanceContext) async throws(TestingError) {
         let count = 200_000
-        let attempt = try await ground.start(ProbeBody(.inPieces(count, of: 20_000)), .answer(200))
+        let attempt = try await context.start(ProbeBody(.inPieces(count, of: 20_000)), .respond(200))
         _ = try await attempt.response()
         let evidence = try await attempt.end().evidence
         var last = TransferProgress(sent: 0, acknowledged: 0, accuracy: .exact)
@@ -34,8 +34,8 @@ extension TransportConformance {
         try attempt.expect(evidence.announced == Int64(count), "the length announced is not that of the body")
     }
 
-    private static func acceptsEarlyRejection(_ ground: ConformanceContext) async throws(TestingError) {
-        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .respondEarly(413))
+    private static func acceptsEarlyRejection(_ context: ConformanceContext) async throws(TestingError) {
+        let attempt = try await context.start(ProbeBody(.whole(Scenario.large)), .respondEarly(413))
         let response = try await attempt.response()
         try attempt.expect(response.head.status.code == 413, "the status is \(response.head.status.code), not 413")
         let evidence = try await attempt.end().evidence
@@ -44,8 +44,8 @@ extension TransportConformance {
             !evidence.isBodyComplete && evidence.sent < Scenario.large, "the whole body is reported as sent")
     }
 
-    private static func rejectsEarlySuccess(_ ground: ConformanceContext) async throws(TestingError) {
-        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .respondEarly(200)) { options in
+    private static func rejectsEarlySuccess(_ context: ConformanceContext) async throws(TestingError) {
+        let attempt = try await context.start(ProbeBody(.whole(Scenario.large)), .respondEarly(200)) { options in
             // Stops a transport that continues to send after the response.
             options.limits.stall = .milliseconds(500)
         }
@@ -53,28 +53,28 @@ extension TransportConformance {
         try attempt.expect(error.outcome != .notSent, "the outcome is notSent although a response was received")
     }
 
-    private static func rejectsTruncatedResponses(_ ground: ConformanceContext) async throws(TestingError) {
+    private static func rejectsTruncatedResponses(_ context: ConformanceContext) async throws(TestingError) {
         for behaviour: ConformanceBehaviour in [.truncateResponseHead, .truncateResponse] {
-            let attempt = try await ground.start(ProbeBody(.whole(1_000)), behaviour)
+            let attempt = try await context.start(ProbeBody(.whole(1_000)), behaviour)
             let error = try await attempt.failure()
             try attempt.expect(error.outcome == .unknown, "\(behaviour): the outcome is \(error.outcome), not unknown")
         }
     }
 
-    private static func leavesIncomplete(_ ground: ConformanceContext) async throws(TestingError) {
-        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .closeDuringBody(after: 1_000))
+    private static func leavesIncomplete(_ context: ConformanceContext) async throws(TestingError) {
+        let attempt = try await context.start(ProbeBody(.whole(Scenario.large)), .closeDuringBody(after: 1_000))
         let error = try await attempt.failure()
         guard case .incomplete(let acknowledged) = error.outcome else {
-            throw attempt.broken("the outcome is \(error.outcome), not incomplete")
+            throw attempt.violation("the outcome is \(error.outcome), not incomplete")
         }
         try attempt.expect(
             (1_000..<Int64(Scenario.large)).contains(acknowledged), "\(acknowledged) bytes are reported as acknowledged"
         )
     }
 
-    private static func matchesEvidence(_ ground: ConformanceContext) async throws(TestingError) {
+    private static func matchesEvidence(_ context: ConformanceContext) async throws(TestingError) {
         for scenario in Scenario.all {
-            let attempt = try await scenario.run(on: ground.makeTransport(), ground)
+            let attempt = try await scenario.run(on: context.makeTransport(), context)
             let end = try await attempt.end()
             let evidence = end.evidence
             try attempt.expect(

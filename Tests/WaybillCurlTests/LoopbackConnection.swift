@@ -4,9 +4,9 @@ import Testing
 @testable import WaybillCurl
 
 /// A connection to a local port, with the endpoints that libcurl would report.
-final class Line {
+final class LoopbackConnection {
     let socket: Int32
-    let ends: ConnectionEnds
+    let endpoints: ConnectionEndpoints
 
     init(to port: Int) throws {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -21,7 +21,7 @@ final class Line {
             let code = unsafe connect(socket, end, size)
             return unsafe code == 0 ? getsockname(socket, end, &size) : code
         }
-        ends = ConnectionEnds(
+        endpoints = ConnectionEndpoints(
             localAddress: "127.0.0.1", localPort: Int32(UInt16(bigEndian: address.sin_port)),
             peerAddress: "127.0.0.1", peerPort: Int32(port))
         try #require(code == 0)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WaybillCore
 
-struct NewFileTests {
+struct AtomicFileTests {
     @Test func `a file gets its name without hard links`() async throws {
         let folder = try TemporaryDirectory()
         try await withoutHardLinks { () throws(SystemError) in
@@ -15,7 +15,7 @@ struct NewFileTests {
         #expect(try folder.names() == ["a"])
     }
 
-    @Test func `a name that is taken is kept without hard links`() async throws {
+    @Test func `an existing name is kept without hard links`() async throws {
         let folder = try TemporaryDirectory()
         try folder.write("a", "another file")
         let error = await #expect(throws: SystemError.self) {
@@ -29,13 +29,13 @@ struct NewFileTests {
         #expect(try folder.names() == ["a"])
     }
 
-    @Test func `synchronizing fails where the system cannot do it, but for names in a directory`() throws {
+    @Test func `an unsupported fsync fails, except for directories`() throws {
         var ends: [Int32] = [-1, -1]
         #expect(unsafe pipe(&ends) == 0)
         let (read, write) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
         let error = #expect(throws: SystemError.self) { try write.synchronize() }
         #expect(error?.number == EINVAL)
-        try write.synchronizeNames()
+        try write.synchronizeDirectory()
         withExtendedLifetime(read) {}
     }
 

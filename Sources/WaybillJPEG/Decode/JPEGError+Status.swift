@@ -2,9 +2,9 @@ import CWaybillJPEG
 
 extension JPEGError {
     /// Creates an error from an error of the C layer.
-    init(_ trouble: wb_jpeg_trouble) {
-        let text = trouble.text
-        switch Int(trouble.outcome) {
+    init(_ status: wb_jpeg_status) {
+        let text = status.text
+        switch Int(status.outcome) {
         case wb_jpeg_stopped: self = .stopped
         case wb_jpeg_scans_exceeded:
             self.init(
@@ -18,24 +18,24 @@ extension JPEGError {
         default:
             // A truncated file may cause a libjpeg error before its end is reached.
             self =
-                Self(damageIn: trouble)
-                ?? .init(.corrupt, "libjpeg could not decode the image: \(text) (\(trouble.code)).")
+                Self(damageIn: status)
+                ?? .init(.corrupt, "libjpeg could not decode the image: \(text) (\(status.code)).")
         }
     }
 
     /// Creates an error from libjpeg's warnings of damage: libjpeg fills in gray and continues; this module fails.
-    init?(damageIn trouble: wb_jpeg_trouble) {
-        if trouble.is_truncated != 0 {
+    init?(damageIn status: wb_jpeg_status) {
+        if status.is_truncated != 0 {
             self.init(.truncated, "The file ends before the image does. Copy or download it again.")
-        } else if trouble.damage_warnings != 0 {
-            self.init(.corrupt, "The image data is damaged: \(trouble.text) (\(trouble.code)).")
+        } else if status.damage_warnings != 0 {
+            self.init(.corrupt, "The image data is damaged: \(status.text) (\(status.code)).")
         } else {
             return nil
         }
     }
 }
 
-extension wb_jpeg_trouble {
+extension wb_jpeg_status {
     /// The message of libjpeg.
     var text: String {
         unsafe withUnsafeBytes(of: message) { bytes in
