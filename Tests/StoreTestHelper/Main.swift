@@ -16,7 +16,7 @@ import WaybillStores
         let words = Array(CommandLine.arguments.dropFirst())
         guard words.first != "qiniu" else { return await toQiniu(Array(words.dropFirst())) }
         if words.count == 2, words[0] == "outbox" { return await fromOutbox(words[1]) }
-        guard words.count == 6, let partSize = Int64(words[4]), let partsAtOnce = Int(words[5]) else {
+        guard words.count == 6, let partSize = Int64(words[4]), let maximumConcurrentParts = Int(words[5]) else {
             fail("usage: StoreTestHelper ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE")
         }
         do throws(StoreError) {
@@ -26,8 +26,8 @@ import WaybillStores
             configuration.allowsUnencrypted = true
             configuration.records = RecordDirectory(path: words[3])
             configuration.partSize = .bytes(partSize)
-            configuration.partsAtOnce = partsAtOnce
-            configuration.maximumConcurrentRequests = partsAtOnce
+            configuration.maximumConcurrentParts = maximumConcurrentParts
+            configuration.maximumConcurrentRequests = maximumConcurrentParts
             let client = try AliyunOSSClient(
                 configuration: configuration,
                 credentials: .fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk"))))
@@ -68,7 +68,7 @@ import WaybillStores
 /// It prints the hash and the number of bytes that an earlier run had stored.
 private enum QiniuUpload {
     static func run(_ words: [String]) async throws(StoreError) {
-        guard words.count == 6, let partSize = Int64(words[4]), let partsAtOnce = Int(words[5]) else {
+        guard words.count == 6, let partSize = Int64(words[4]), let maximumConcurrentParts = Int(words[5]) else {
             throw StoreError(
                 .invalidArgument, "usage: StoreTestHelper qiniu HOST KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE")
         }
@@ -76,7 +76,7 @@ private enum QiniuUpload {
         configuration.hosts = .fixed([words[0]])
         configuration.records = RecordDirectory(path: words[3])
         configuration.partSize = .bytes(partSize)
-        configuration.partsAtOnce = partsAtOnce
+        configuration.maximumConcurrentParts = maximumConcurrentParts
         let keys = QiniuKeys(accessKey: "ak", secretKey: .secret("sk"))
         let client = QiniuClient(tokens: .keys(keys, bucket: "photos"), configuration: configuration)
         let object = try await client.upload(.file(path: words[2]), to: words[1])

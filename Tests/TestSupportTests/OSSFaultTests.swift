@@ -103,22 +103,22 @@ import Testing
         #expect(try other.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
     }
 
-    @Test(arguments: OSSSkew.Telling.allCases) func `a wrong clock is reported in five ways`(
-        _ telling: OSSSkew.Telling
+    @Test(arguments: OSSSkew.Report.allCases) func `a wrong clock is reported in five ways`(
+        _ report: OSSSkew.Report
     ) throws {
         let store = try OSSStore()
         for seconds in [-1_200, 1_200] {
-            store.skew(OSSSkew(seconds: seconds, telling: telling))
+            store.skew(OSSSkew(seconds: seconds, report: report))
             let answer = try StoreClient(store: store).send("PUT", "/a")
-            #expect(answer.status == (telling == .invalidSigningDate ? 400 : 403))
-            #expect(answer.code == (telling == .invalidSigningDate ? "InvalidArgument" : "RequestTimeTooSkewed"))
-            let hasTime = telling == .serverTime || telling == .serverTimeAndDateOf1970
+            #expect(answer.status == (report == .invalidSigningDate ? 400 : 403))
+            #expect(answer.code == (report == .invalidSigningDate ? "InvalidArgument" : "RequestTimeTooSkewed"))
+            let hasTime = report == .serverTime || report == .serverTimeAndDateOf1970
             #expect(answer.body.contains("<ServerTime>") == hasTime)
             let hasDate = answer.value("Date") != "Thu, 01 Jan 1970 00:00:00 GMT"
-            #expect(hasDate == (telling != .dateOf1970 && telling != .serverTimeAndDateOf1970))
+            #expect(hasDate == (report != .dateOf1970 && report != .serverTimeAndDateOf1970))
             #expect(try StoreClient(store: store, skew: seconds).send("PUT", "/a").status == 200)
         }
-        store.heal()
+        store.clearFaults()
         #expect(try StoreClient(store: store).send("PUT", "/a").status == 200)
     }
 }

@@ -98,8 +98,8 @@ extension PutCommand {
             options = try objectOptions(headers)
             let parts = try multipart()
             configuration.partSize = parts.partSize ?? configuration.partSize
-            configuration.partsAtOnce = parts.partsAtOnce ?? configuration.partsAtOnce
-            configuration.wholeUpTo = parts.wholeUpTo ?? configuration.wholeUpTo
+            configuration.maximumConcurrentParts = parts.maximumConcurrentParts ?? configuration.maximumConcurrentParts
+            configuration.singleRequestLimit = parts.singleRequestLimit ?? configuration.singleRequestLimit
             try OSSName.checkBucket(bucket)
         } catch {
             throw .usage(error.message.sentence)

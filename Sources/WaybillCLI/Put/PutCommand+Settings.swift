@@ -74,13 +74,13 @@ extension PutCommand {
     func multipart() throws(StoreError) -> OSSMultipartOptions {
         var options = OSSMultipartOptions()
         options.resumes = !store.doesNotResume
-        options.partsAtOnce = try store.checkedPartsAtOnce()
+        options.maximumConcurrentParts = try store.checkedPartsAtOnce()
         if let text = store.partSize {
             guard let size = ByteCount(text), size.bytes >= 102_400 else {
                 throw StoreError(.invalidArgument, "--part-size must be at least 100KiB, as in 6MiB.")
             }
             options.partSize = size
-            options.wholeUpTo = size
+            options.singleRequestLimit = size
         }
         return options
     }

@@ -114,7 +114,8 @@ struct QiniuTarget: PutTarget {
         if let retries = command.limits.retries { configuration.retriesPerHost = max(0, retries) }
         if let path = command.store.records { configuration.records = RecordDirectory(path: path) }
         if command.store.doesNotResume { configuration.records = nil }
-        configuration.partsAtOnce = try command.store.checkedPartsAtOnce() ?? configuration.partsAtOnce
+        configuration.maximumConcurrentParts =
+            try command.store.checkedPartsAtOnce() ?? configuration.maximumConcurrentParts
         if let text = command.store.partSize {
             guard let size = ByteCount(text), size >= .mebibytes(1), size <= .gibibytes(1) else {
                 throw StoreError(.invalidArgument, "--part-size must be between 1MiB and 1GiB for Qiniu, as in 4MiB.")

@@ -11,18 +11,18 @@ struct CredentialCache: Sendable {
         /// Use the cached credentials.
         case use(StoreCredentials)
         /// Use the cached credentials, which expire soon, and start this fetch without waiting for it.
-        case useAndFetch(StoreCredentials, flight: Int)
+        case useAndFetch(StoreCredentials, id: Int)
         /// Start this fetch and wait for it.
-        case fetch(flight: Int)
+        case fetch(id: Int)
         /// Wait for a fetch that is in progress.
-        case wait(flight: Int)
+        case wait(id: Int)
         /// Fail: there are no valid credentials, and it is too early for another fetch.
         case fail(StoreError)
     }
 
     let pace: CredentialPace
     private(set) var current: StoreCredentials?
-    private(set) var landed = 0
+    private(set) var completedFetch = 0
     private(set) var lastResult: Result<StoreCredentials, StoreError>?
     private var fetchedAt: Date?
     private var started = 0
@@ -33,29 +33,29 @@ struct CredentialCache: Sendable {
         self.pace = pace
     }
 
-    var isFetching: Bool { started > landed }
+    var isFetching: Bool { started > completedFetch }
 
     mutating func decide(now: Date, elapsed: Duration, rejecting: StoreCredentials?) -> Decision {
         if let current, current != rejecting, current.isValid(at: now) {
-            guard isDue(current, now: now), !isFetching, elapsed >= notBefore else { return .use(current) }
-            return .useAndFetch(current, flight: begin())
+            guard needsRenewal(current, now: now), !isFetching, elapsed >= notBefore else { return .use(current) }
+            return .useAndFetch(current, id: begin())
         }
-        if isFetching { return .wait(flight: started) }
+        if isFetching { return .wait(id: started) }
         // Rate-limit fetches: after a failure by the back-off, after a success by the shortest interval. Within that
         // interval, fresh credentials that the store has just rejected lead to an error instead of another fetch.
         if elapsed < notBefore {
             if case .failure(let error) = lastResult { return .fail(error) }
             if let rejecting, current == rejecting { return .fail(Self.refused) }
         }
-        return .fetch(flight: begin())
+        return .fetch(id: begin())
     }
 
     /// Records the result of a fetch. Only valid credentials are kept.
-    mutating func land(
-        flight: Int, _ result: Result<StoreCredentials, StoreError>, now: Date, elapsed: Duration
+    mutating func record(
+        _ result: Result<StoreCredentials, StoreError>, of id: Int, now: Date, elapsed: Duration
     ) {
-        guard flight == started, isFetching else { return }
-        landed = flight
+        guard id == started, isFetching else { return }
+        completedFetch = id
         lastResult = result.flatMap { credentials in
             Result { () throws(StoreError) in try Self.checked(credentials, at: now) }
         }
@@ -77,10 +77,10 @@ struct CredentialCache: Sendable {
         return started
     }
 
-    private func isDue(_ credentials: StoreCredentials, now: Date) -> Bool {
+    private func needsRenewal(_ credentials: StoreCredentials, now: Date) -> Bool {
         guard let end = credentials.expiration, let fetchedAt else { return false }
-        let life = max(0, end.timeIntervalSince(fetchedAt))
-        return end.timeIntervalSince(now) <= min(pace.leadSeconds, life / 5)
+        let lifetime = max(0, end.timeIntervalSince(fetchedAt))
+        return end.timeIntervalSince(now) <= min(pace.leadSeconds, lifetime / 5)
     }
 
     private static func checked(_ credentials: StoreCredentials, at now: Date) throws(StoreError) -> StoreCredentials {

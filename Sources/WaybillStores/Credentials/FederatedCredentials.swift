@@ -53,26 +53,26 @@ final class FederatedCredentials: Sendable {
         switch cache.update({ $0.decide(now: now, elapsed: time, rejecting: rejecting) }) {
         case .use(let credentials):
             return credentials
-        case .useAndFetch(let credentials, let flight):
-            begin(flight, at: now, elapsed: time)
+        case .useAndFetch(let credentials, let id):
+            begin(id, at: now, elapsed: time)
             return credentials
-        case .fetch(let flight):
-            begin(flight, at: now, elapsed: time)
-            return try await landing(of: flight, rejecting: rejecting)
-        case .wait(let flight):
-            return try await landing(of: flight, rejecting: rejecting)
+        case .fetch(let id):
+            begin(id, at: now, elapsed: time)
+            return try await awaitResult(of: id, rejecting: rejecting)
+        case .wait(let id):
+            return try await awaitResult(of: id, rejecting: rejecting)
         case .fail(let error):
             throw error
         }
     }
 
     /// Starts a fetch. The task retains this object until the fetch has ended, so that its waiters always get a result.
-    private func begin(_ flight: Int, at start: Date, elapsed began: Duration) {
+    private func begin(_ id: Int, at start: Date, elapsed began: Duration) {
         Task {
             let result = await fetched()
             let time = self.stopwatch.elapsed
             let now = start.addingTimeInterval((time - began) / .seconds(1))
-            cache.update { $0.land(flight: flight, result, now: now, elapsed: time) }
+            cache.update { $0.record(result, of: id, now: now, elapsed: time) }
         }
     }
 
@@ -95,12 +95,12 @@ final class FederatedCredentials: Sendable {
         }
     }
 
-    private func landing(
-        of flight: Int, rejecting: StoreCredentials?
+    private func awaitResult(
+        of id: Int, rejecting: StoreCredentials?
     ) async throws(StoreError) -> StoreCredentials {
-        await cache.wait { $0.landed >= flight }
-        let (landed, result) = cache.read { ($0.landed, $0.lastResult) }
-        guard landed >= flight, let result else {
+        await cache.wait { $0.completedFetch >= id }
+        let (completed, result) = cache.read { ($0.completedFetch, $0.lastResult) }
+        guard completed >= id, let result else {
             throw StoreError(
                 .cancelled,
                 "The task was cancelled while credentials were being fetched. The fetch continues for other tasks.")

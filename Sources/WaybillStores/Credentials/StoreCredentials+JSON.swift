@@ -18,10 +18,10 @@ extension StoreCredentials {
     ///   ``StoreError/Code/credentialsUnavailable`` if the JSON reports an error, such as
     ///   `{"StatusCode": 403, "ErrorMessage": "…"}`. Errors never contain credentials.
     public init(json: some Sequence<UInt8>) throws(StoreError) {
-        let answer = try LooseObject(Array(json), what: "credentials", failing: .credentialsMalformed)
+        let object = try LenientJSONObject(Array(json), what: "credentials", failing: .credentialsMalformed)
         let identifiers = ["accesskeyid", "accesskey", "accessid", "ak"]
-        let found = answer.holder(of: identifiers)
-        try Self.checkForFailure(answer, hasCredentials: found != nil)
+        let found = object.holder(of: identifiers)
+        try Self.checkForFailure(object, hasCredentials: found != nil)
         guard let found, let id = found.text(of: identifiers) else {
             throw StoreError(
                 .credentialsMalformed, "The JSON has no AccessKeyId, neither at the top level nor in a nested object.")
@@ -41,12 +41,12 @@ extension StoreCredentials {
 
     /// Throws for the errors `{"StatusCode": 403, "ErrorMessage": …}` of a token server and `{"Code": "Failed"}` of the
     /// metadata service.
-    private static func checkForFailure(_ answer: LooseObject, hasCredentials: Bool) throws(StoreError) {
-        let status = answer.text("statuscode")
-        let code = answer.text("code", "errorcode", "error")
+    private static func checkForFailure(_ object: LenientJSONObject, hasCredentials: Bool) throws(StoreError) {
+        let status = object.text("statuscode")
+        let code = object.text("code", "errorcode", "error")
         let isFailure = status.map { $0 != "200" } ?? false || code?.lowercased() == "failed"
         guard isFailure || !hasCredentials && code != nil else { return }
-        let message = answer.text("errormessage", "message", "msg", "errordescription") ?? "no message"
+        let message = object.text("errormessage", "message", "msg", "errordescription") ?? "no message"
         throw StoreError(
             .credentialsUnavailable,
             "The token server returned an error instead of credentials: \(StoreError.shown(message)) "

@@ -8,14 +8,14 @@ extension Delivery {
         isEncrypted: Bool, _ work: @escaping @Sendable (ObjectRun) async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let upload = ObjectUpload(work)
-        let telling = Task { [onProgress, attempt] in
+        let reporting = Task { [onProgress, attempt] in
             for await progress in upload.progress {
                 onProgress(UploadProgress(progress, attempt: attempt, isEncrypted: isEncrypted))
             }
         }
         let result = await Result { () async throws(StoreError) in try await upload.value }
         // Wait for the reporter: no progress may be reported after the delivery has returned.
-        await telling.value
+        await reporting.value
         return try result.get()
     }
 
@@ -60,7 +60,7 @@ extension DurableFile {
     }
 
     /// Returns an examined file with a path that is independent of the working directory.
-    static func looked(at path: String) async throws(StoreError) -> DurableFile {
+    static func examined(at path: String) async throws(StoreError) -> DurableFile {
         var file = DurableFile(path: try AbsolutePath.of(path))
         do throws(UploadError) {
             try await file.inspect()

@@ -9,21 +9,22 @@ extension DurableOSSUpload {
     /// The file is checked for changes before the first byte, before the last byte of each request, and before the
     /// upload is completed. Within the attempt, a wrong clock is corrected and credentials are renewed at most once.
     public func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
-        let looked = try await delivery.source(source)
+        let examined = try await delivery.source(source)
         do throws(StoreError) {
             let client = try client(delivery)
             let upload = self
-            let keeper = DeliveryRecord(delivery)
+            let recordStore = DeliveryRecordStore(delivery)
             return try await delivery.run(isEncrypted: client.configuration.endpoint.isEncrypted) {
                 run throws(StoreError) in
-                guard let looked else {
+                guard let examined else {
                     let body = DataBody(upload.source.pending ?? [])
                     return try await client.store(body, to: upload.key, in: upload.bucket, upload.options, run).response
                 }
                 let file = OSSFileUpload(
-                    client: client, path: looked.path, bucket: upload.bucket, key: upload.key, options: upload.options,
-                    multipart: OSSMultipartOptions(), source: looked, keeper: keeper)
-                return try await file.perform(run).answer.response
+                    client: client, path: examined.path, bucket: upload.bucket, key: upload.key,
+                    options: upload.options,
+                    multipart: OSSMultipartOptions(), source: examined, recordStore: recordStore)
+                return try await file.perform(run).result.response
             }
         } catch {
             if error.isStored, let response = (error.cause as? UploadError)?.response { return response }
@@ -54,7 +55,7 @@ extension DurableOSSUpload {
                 if let record, let resume = delivery.resume, try await upload.isOpen(record, client, run) {
                     return .resume(resume)
                 }
-                return try await upload.lookForObject(record, client, run)
+                return try await upload.lookUpObject(record, client, run)
             }
         } catch {
             if error.status == 403, error.storeCode == "AccessDenied" {
@@ -87,7 +88,7 @@ extension DurableOSSUpload {
         }
     }
 
-    private func lookForObject(
+    private func lookUpObject(
         _ record: ResumeRecord?, _ client: AliyunOSSClient, _ run: ObjectRun
     ) async throws(StoreError) -> DeliveryVerdict {
         let response: UploadResponse

@@ -19,9 +19,9 @@ import WaybillMultipart
 /// of the account (``StoreAccounts``). Of the client's configuration, it stores the settings for the endpoint, the
 /// signature and the parts. Time limits, proxy, TLS and slots are those of the session that delivers.
 ///
-/// A small file is uploaded in a single request, a large one in parts (`wholeUpTo`, `partSize`). The state of a
-/// multipart upload, including its ID, is stored in the queue with the upload. The queue's directory must therefore be
-/// accessible only to its owner, which an outbox ensures. Parts that the store lists are never sent again. This
+/// A small file is uploaded in a single request, a large one in parts (`singleRequestLimit`, `partSize`). The state of
+/// a multipart upload, including its ID, is stored in the queue with the upload. The queue's directory must therefore
+/// be accessible only to its owner, which an outbox ensures. Parts that the store lists are never sent again. This
 /// requires the permissions to list parts (`oss:ListParts`) and to query the object (`oss:GetObject`).
 ///
 /// Outcomes besides success:
@@ -62,7 +62,7 @@ public struct DurableOSSUpload: DurableUpload {
         file path: String, to key: String, configuration: AliyunOSSClient.Configuration, in bucket: String? = nil,
         credential: String, options: OSSObjectOptions = OSSObjectOptions()
     ) async throws(StoreError) {
-        let file = try await DurableFile.looked(at: path)
+        let file = try await DurableFile.examined(at: path)
         try self.init(file, key, configuration, bucket, credential, options)
         try checkSize()
     }
@@ -96,7 +96,7 @@ public struct DurableOSSUpload: DurableUpload {
         let file: DurableFile
         switch object.source {
         case .bytes(let bytes): file = DurableFile(bytes: bytes)
-        case .file(let path): file = try await DurableFile.looked(at: path)
+        case .file(let path): file = try await DurableFile.examined(at: path)
         }
         try self.init(file, object.key, configuration, bucket, credential, options)
         try checkSize()
@@ -134,12 +134,12 @@ public struct DurableOSSUpload: DurableUpload {
     /// that the caller sees the error.
     private func checkSize() throws(StoreError) {
         guard let size = file.count, isInParts else { return }
-        _ = try PartPlan(objectSize: size, wished: .bytes(sending.partSize), limits: OSSFileUpload.limits)
+        _ = try PartPlan(objectSize: size, preferredPartSize: .bytes(sending.partSize), limits: OSSFileUpload.limits)
     }
 
     /// The host of the bucket and the account.
     public var lane: DurableLane {
-        let host = (try? sending.place().url(bucket: bucket, key: "")).flatMap {
+        let host = (try? sending.parsedEndpoint().url(bucket: bucket, key: "")).flatMap {
             try? DurableLane(url: $0, account: credential)
         }
         return host ?? DurableLane(host: sending.endpoint, account: credential)
@@ -152,7 +152,7 @@ public struct DurableOSSUpload: DurableUpload {
     }
 
     /// Whether the upload uses parts. Bytes in memory do not: there is no file to resume from.
-    var isInParts: Bool { file.pending == nil && (file.count ?? 0) > max(0, sending.wholeUpTo) }
+    var isInParts: Bool { file.pending == nil && (file.count ?? 0) > max(0, sending.singleRequestLimit) }
 
     var source: DurableFile { file }
 

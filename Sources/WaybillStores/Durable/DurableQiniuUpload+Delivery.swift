@@ -10,17 +10,17 @@ extension DurableQiniuUpload {
     /// The file is checked for changes before the first byte and before the last byte of each request. Hosts are tried
     /// in order, as by a client. A token that the store rejects is replaced once, if the account can create another.
     public func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
-        let looked = try await delivery.source(source)
+        let examined = try await delivery.source(source)
         do throws(StoreError) {
             let client = try await client(delivery)
             let upload = self
-            let keeper = DeliveryRecord(delivery)
+            let recordStore = DeliveryRecordStore(delivery)
             return try await delivery.run(isEncrypted: sending.isEncrypted) { run throws(StoreError) in
-                let payload = upload.payload(looked)
+                let payload = upload.payload(examined)
                 let put = QiniuPut(
                     client: client, source: .data([]), key: upload.key, options: upload.options, run: run,
-                    keeper: keeper, bucket: upload.bucket)
-                return try await Self.answer(put.perform(payload))
+                    recordStore: recordStore, bucket: upload.bucket)
+                return try await Self.response(put.perform(payload))
             }
         } catch {
             if error.isStored, let response = (error.cause as? UploadError)?.response { return response }
@@ -63,10 +63,10 @@ extension DurableQiniuUpload {
         let tokens = try tokens(of: account)
         let configuration = sending.configuration(delivery, isInParts: isInParts)
         let make = { QiniuClient(tokens: account, configuration: configuration, session: delivery.session) }
-        let place = QiniuAccountKey(
+        let key = QiniuAccountKey(
             account: credential, sending: sending, isInParts: isInParts, session: ObjectIdentifier(delivery.session))
-        let home = (delivery.credentials as? StoreAccounts)?.home(place, make) ?? make()
-        return QiniuClient(tokens: tokens, sharing: home)
+        let shared = (delivery.credentials as? StoreAccounts)?.sharedClient(for: key, make) ?? make()
+        return QiniuClient(tokens: tokens, sharing: shared)
     }
 
     /// Returns the tokens of the account, or tokens for the upload's own policy, signed with the keys of the account.
@@ -84,11 +84,11 @@ extension DurableQiniuUpload {
         }
     }
 
-    private func payload(_ looked: SourceFile?) -> QiniuPayload {
-        guard let looked else {
+    private func payload(_ examined: SourceFile?) -> QiniuPayload {
+        guard let examined else {
             return QiniuPayload(source.pending ?? [], fileName: fileName, contentType: contentType)
         }
-        return QiniuPayload(looked, fileName: fileName, contentType: contentType)
+        return QiniuPayload(examined, fileName: fileName, contentType: contentType)
     }
 
     /// Whether the store still knows the multipart upload. `false` if its host is no longer allowed.
@@ -111,7 +111,7 @@ extension DurableQiniuUpload {
     }
 
     /// Reconstructs a response from an object.
-    private static func answer(_ object: QiniuObject) -> UploadResponse {
+    private static func response(_ object: QiniuObject) -> UploadResponse {
         var headers: HTTPFields = [.contentType: "application/json"]
         headers[QiniuResponseParser.requestID] = object.requestID
         return UploadResponse(status: .ok, headers: headers, body: object.body)

@@ -52,7 +52,7 @@ public struct DurableQiniuUpload: DurableUpload {
     public let policy: QiniuPutPolicy?
     /// The validity of a token for ``policy``, in seconds.
     public let tokenLifetimeSeconds: Int64
-    let sending: QiniuSending
+    let sending: QiniuDeliverySettings
     private var file: DurableFile
 
     /// Creates an upload of a file, which must exist.
@@ -77,7 +77,7 @@ public struct DurableQiniuUpload: DurableUpload {
         tokenLifetime: Duration = .seconds(3_600)
     ) async throws(StoreError) {
         let named = QiniuSource.file(path: path, contentType: contentType)
-        let file = try await DurableFile.looked(at: path)
+        let file = try await DurableFile.examined(at: path)
         try self.init(file, named, key, bucket, credential, configuration, options, policy, tokenLifetime)
     }
 
@@ -117,7 +117,7 @@ public struct DurableQiniuUpload: DurableUpload {
         let file: DurableFile
         switch object.source {
         case .bytes(let bytes): file = DurableFile(bytes: bytes)
-        case .file(let path): file = try await DurableFile.looked(at: path)
+        case .file(let path): file = try await DurableFile.examined(at: path)
         }
         try self.init(file, named, object.key, bucket, credential, configuration, options, policy, tokenLifetime)
     }
@@ -138,7 +138,7 @@ public struct DurableQiniuUpload: DurableUpload {
         self.file = file
         fileName = named.fileName
         contentType = named.contentType
-        sending = QiniuSending(configuration)
+        sending = QiniuDeliverySettings(configuration)
         tokenLifetimeSeconds = max(1, tokenLifetime.components.seconds)
         var policy = policy
         // Clear the deadline: it would expire in the queue, and equal uploads must have equal encodings.
@@ -152,7 +152,7 @@ public struct DurableQiniuUpload: DurableUpload {
             }
         }
         guard let size = file.count, isInParts else { return }
-        _ = try PartPlan(objectSize: size, wished: configuration.partSize, limits: QiniuPartsUpload.limits)
+        _ = try PartPlan(objectSize: size, preferredPartSize: configuration.partSize, limits: QiniuPartsUpload.limits)
     }
 
     /// The bucket and the account. The upload hosts are not part of the lane: if one is unreachable, the next is tried.

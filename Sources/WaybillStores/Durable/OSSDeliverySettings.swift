@@ -15,8 +15,16 @@ struct OSSDeliverySettings: Codable, Sendable, Hashable {
     var additionalHeaders: [String]
     var comparesChecksums: Bool
     var partSize: Int64
-    var partsAtOnce: Int
-    var wholeUpTo: Int64
+    var maximumConcurrentParts: Int
+    var singleRequestLimit: Int64
+
+    // The queue stores the settings under these names.
+    private enum CodingKeys: String, CodingKey {
+        case endpoint, form, allowsUnencrypted, signatureVersion, region, product, additionalHeaders
+        case comparesChecksums, partSize
+        case maximumConcurrentParts = "partsAtOnce"
+        case singleRequestLimit = "wholeUpTo"
+    }
 
     init(_ configuration: AliyunOSSClient.Configuration) {
         endpoint = configuration.endpoint.text
@@ -33,14 +41,14 @@ struct OSSDeliverySettings: Codable, Sendable, Hashable {
         additionalHeaders = configuration.additionalHeaders.map(\.rawName)
         comparesChecksums = configuration.comparesChecksums
         partSize = configuration.partSize.bytes
-        partsAtOnce = configuration.partsAtOnce
-        wholeUpTo = configuration.wholeUpTo.bytes
+        maximumConcurrentParts = configuration.maximumConcurrentParts
+        singleRequestLimit = configuration.singleRequestLimit.bytes
     }
 
     /// Returns the endpoint as it was configured.
     ///
     /// - Throws: ``StoreError/Code/invalidEndpoint`` if the stored string is invalid, which means that it was modified.
-    func place() throws(StoreError) -> OSSEndpoint {
+    func parsedEndpoint() throws(StoreError) -> OSSEndpoint {
         let form: OSSEndpoint.Form =
             switch form {
             case "path": .path
@@ -57,11 +65,11 @@ struct OSSDeliverySettings: Codable, Sendable, Hashable {
     ///   - isInParts: Whether transient failures are retried immediately. An object in a single request is retried by
     ///     the queue, which stores the number of attempts; a part does not count as an attempt.
     /// - Returns: The configuration, without a directory of records.
-    /// - Throws: The errors of ``place()``.
+    /// - Throws: The errors of ``parsedEndpoint()``.
     func configuration(
         _ delivery: Delivery, isInParts: Bool
     ) throws(StoreError) -> AliyunOSSClient.Configuration {
-        var configuration = AliyunOSSClient.Configuration(endpoint: try place())
+        var configuration = AliyunOSSClient.Configuration(endpoint: try parsedEndpoint())
         configuration.allowsUnencrypted = allowsUnencrypted
         configuration.signatureVersion = signatureVersion.flatMap(OSSSignatureVersion.init(rawValue:))
         configuration.region = region
@@ -69,8 +77,8 @@ struct OSSDeliverySettings: Codable, Sendable, Hashable {
         configuration.additionalHeaders = additionalHeaders.compactMap { HTTPField.Name($0) }
         configuration.comparesChecksums = comparesChecksums
         configuration.partSize = .bytes(partSize)
-        configuration.partsAtOnce = partsAtOnce
-        configuration.wholeUpTo = .bytes(wholeUpTo)
+        configuration.maximumConcurrentParts = maximumConcurrentParts
+        configuration.singleRequestLimit = .bytes(singleRequestLimit)
         configuration.transfer = delivery.session.options.transfer
         configuration.records = nil
         if !isInParts { configuration.retry = .none }

@@ -22,7 +22,7 @@ import WaybillCore
 public final class StoreAccounts: NamedCredentials {
     private struct State: Sendable {
         var clocks: [String: StoreClock] = [:]
-        var homes: [QiniuAccountKey: QiniuClient] = [:]
+        var sharedClients: [QiniuAccountKey: QiniuClient] = [:]
     }
 
     private let oss: [String: CredentialProvider]
@@ -64,14 +64,14 @@ public final class StoreAccounts: NamedCredentials {
     }
 
     /// Returns the shared client for a set of settings.
-    func home(_ place: QiniuAccountKey, _ make: () -> QiniuClient) -> QiniuClient {
+    func sharedClient(for key: QiniuAccountKey, _ make: () -> QiniuClient) -> QiniuClient {
         state.withLock { state in
-            if let home = state.homes[place] { return home }
-            let home = make()
+            if let client = state.sharedClients[key] { return client }
+            let client = make()
             // Bound the cache: programs normally use a handful of settings.
-            if state.homes.count >= Self.maximumSharedClients { state.homes = [:] }
-            state.homes[place] = home
-            return home
+            if state.sharedClients.count >= Self.maximumSharedClients { state.sharedClients = [:] }
+            state.sharedClients[key] = client
+            return client
         }
     }
 
@@ -81,7 +81,7 @@ public final class StoreAccounts: NamedCredentials {
 /// The key of clients that share their state.
 struct QiniuAccountKey: Sendable, Hashable {
     var account: String
-    var sending: QiniuSending
+    var sending: QiniuDeliverySettings
     var isInParts: Bool
     /// The identity of the session. The client retains the session, so no other session can get the same identifier.
     var session: ObjectIdentifier
@@ -106,7 +106,7 @@ extension NamedCredentials {
             let texts = texts
             return .provider { _ in try QiniuUploadToken(try await texts.text(of: name)) }
         }
-        let keys = try LooseObject(Array(text.value.utf8), what: "Qiniu keys", failing: .credentialsMalformed)
+        let keys = try LenientJSONObject(Array(text.value.utf8), what: "Qiniu keys", failing: .credentialsMalformed)
         guard let accessKey = keys.text("accesskey", "ak"), let secretKey = keys.text("secretkey", "sk") else {
             throw StoreError(
                 .credentialsMalformed,

@@ -23,13 +23,13 @@ extension UploadError {
             result.outcome = .incomplete(acknowledged: result.acknowledged)
         }
         switch StoreFailureClass(error) {
-        case .asItIs: break
+        case .unchanged: break
         case .lane:
             result.code = .credentialRefreshFailed
         case .final:
             // Use the phase of local errors, so that the queue does not retry, whatever the status means in general.
             result.phase = .preparing
-        case .passing:
+        case .transient:
             result.phase = .awaitingResponse
             // The store rejects requests above its rate limit without applying them.
             if let status = error.status, QiniuRetry.throttled.contains(status) { result.outcome = .rejected }
@@ -44,13 +44,13 @@ extension UploadError {
 
 /// The classification of a failure for which status and outcome are not sufficient.
 private enum StoreFailureClass {
-    case asItIs
+    case unchanged
     /// Every upload with this account fails until the problem is fixed.
     case lane
     /// Another attempt of this object would fail in the same way.
     case final
     /// Another attempt can succeed.
-    case passing
+    case transient
     /// No server could be reached.
     case unreachable
 
@@ -63,9 +63,9 @@ private enum StoreFailureClass {
             } else if error.code == .regionUnknown, error.status == nil {
                 .unreachable
             } else if Self.transientCodes.contains(error.code) || Self.isTransient(error) {
-                .passing
+                .transient
             } else {
-                .asItIs
+                .unchanged
             }
     }
 
@@ -87,8 +87,8 @@ private enum StoreFailureClass {
     private static func isFinal(_ error: StoreError) -> Bool {
         if error.storeCode == "FileAlreadyExists" { return true }
         guard error.status == 403 else { return false }
-        let said = QiniuResponseParser.message(of: (error.cause as? UploadError)?.response)
-        return ["mimeType", "fsizeMin", "scope"].contains { said.contains($0) }
+        let message = QiniuResponseParser.message(of: (error.cause as? UploadError)?.response)
+        return ["mimeType", "fsizeMin", "scope"].contains { message.contains($0) }
     }
 
     /// Whether Qiniu reports a transient failure with its own status. Statuses that HTTP defines are not covered.
@@ -96,6 +96,6 @@ private enum StoreFailureClass {
         guard let status = error.status, status > 504 else { return false }
         let response = (error.cause as? UploadError)?.response
         guard response?.headers[QiniuResponseParser.requestID] != nil else { return false }
-        return QiniuRetry.throttled.contains(status) || QiniuRetry.again.contains(status)
+        return QiniuRetry.throttled.contains(status) || QiniuRetry.transient.contains(status)
     }
 }

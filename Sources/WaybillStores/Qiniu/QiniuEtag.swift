@@ -22,7 +22,7 @@ public struct QiniuEtag: @unchecked Sendable {
     public static let blockSize: Int64 = 4_194_304
 
     private var block = Insecure.SHA1()
-    private var room = Int(QiniuEtag.blockSize)
+    private var remainingInBlock = Int(QiniuEtag.blockSize)
     private var hashes: [UInt8] = []
     private var isEmpty = true
 
@@ -46,12 +46,12 @@ public struct QiniuEtag: @unchecked Sendable {
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         var rest = unsafe bytes
         while unsafe !rest.isEmpty {
-            let count = min(room, rest.count)
+            let count = min(remainingInBlock, rest.count)
             unsafe block.update(bufferPointer: UnsafeRawBufferPointer(rebasing: rest[..<count]))
             unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            room -= count
+            remainingInBlock -= count
             isEmpty = false
-            if room == 0 { closeBlock() }
+            if remainingInBlock == 0 { closeBlock() }
         }
     }
 
@@ -61,7 +61,7 @@ public struct QiniuEtag: @unchecked Sendable {
     /// The concatenated SHA-1 hashes of the blocks so far; without any bytes, the SHA-1 of no bytes.
     var blockHashes: [UInt8] {
         var copy = self
-        if copy.isEmpty || copy.room < Int(Self.blockSize) { copy.closeBlock() }
+        if copy.isEmpty || copy.remainingInBlock < Int(Self.blockSize) { copy.closeBlock() }
         return copy.hashes
     }
 
@@ -74,6 +74,6 @@ public struct QiniuEtag: @unchecked Sendable {
     private mutating func closeBlock() {
         hashes += Array(block.finalize())
         block = Insecure.SHA1()
-        room = Int(Self.blockSize)
+        remainingInBlock = Int(Self.blockSize)
     }
 }

@@ -64,7 +64,7 @@ extension AliyunOSSClient {
             return try await OSSFileUpload(
                 client: self, path: path, bucket: bucket, key: object.key, options: options,
                 multipart: OSSMultipartOptions()
-            ).go(run)
+            ).storedObject(run)
         }
     }
 }

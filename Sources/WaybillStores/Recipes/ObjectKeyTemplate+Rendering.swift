@@ -43,20 +43,20 @@ extension ObjectKeyTemplate {
         for step in steps {
             switch step {
             case .text(let text): key += text
-            case .field(let field, let mark, let length):
-                let value = try self.value(of: field, mark: mark, length, values, calendar)
-                key += mark == .withDot && !value.isEmpty ? ".\(value)" : value
+            case .field(let field, let modifier, let length):
+                let value = try self.value(of: field, modifier: modifier, length, values, calendar)
+                key += modifier == .withDot && !value.isEmpty ? ".\(value)" : value
             }
         }
         return key
     }
 
     private func value(
-        of field: Field, mark: Mark, _ length: Int?, _ values: ObjectKeyValues, _ time: CivilTime
+        of field: Field, modifier: Modifier, _ length: Int?, _ values: ObjectKeyValues, _ time: CivilTime
     ) throws(StoreError) -> String {
         // Truncate parameters first, so that the resulting value is validated.
         if case .parameter(let name) = field {
-            return try parameter(name, values, length, mayHaveSlashes: mark == .withSlashes)
+            return try parameter(name, values, length, mayHaveSlashes: modifier == .withSlashes)
         }
         let value = try ownValue(of: field, values, time)
         return length.map { String(value.prefix($0)) } ?? value

@@ -25,7 +25,7 @@ public struct ObjectKeyTemplate: Sendable, Hashable {
     /// The pattern.
     public let pattern: String
     let steps: [Step]
-    private let flaw: String?
+    private let problem: String?
 
     /// Parses a pattern.
     ///
@@ -37,12 +37,12 @@ public struct ObjectKeyTemplate: Sendable, Hashable {
 
     private init(reading pattern: String) {
         self.pattern = pattern
-        do throws(Flaw) {
+        do throws(TemplateError) {
             steps = try Self.read(pattern)
-            flaw = nil
+            problem = nil
         } catch {
             steps = []
-            flaw = error.message
+            problem = error.message
         }
     }
 
@@ -57,8 +57,8 @@ public struct ObjectKeyTemplate: Sendable, Hashable {
     }
 
     func check() throws(StoreError) {
-        guard let flaw else { return }
-        throw StoreError(.invalidKeyTemplate, "The key template \"\(pattern)\" is invalid: \(flaw).")
+        guard let problem else { return }
+        throw StoreError(.invalidKeyTemplate, "The key template \"\(pattern)\" is invalid: \(problem).")
     }
 }
 
@@ -86,7 +86,7 @@ extension ObjectKeyTemplate {
     /// An element of the pattern: literal text, or a variable with its modifiers.
     enum Step: Sendable, Hashable {
         case text(String)
-        case field(Field, mark: Mark, length: Int?)
+        case field(Field, modifier: Modifier, length: Int?)
 
         var field: Field? {
             if case .field(let field, _, _) = self { field } else { nil }
@@ -94,17 +94,17 @@ extension ObjectKeyTemplate {
     }
 
     /// The modifier in front of the name.
-    enum Mark: Character, Sendable {
+    enum Modifier: Character, Sendable {
         case plain = " "
         case withSlashes = "+"
         case withDot = "."
     }
 
-    private struct Flaw: Error {
+    private struct TemplateError: Error {
         let message: String
     }
 
-    private static func read(_ pattern: String) throws(Flaw) -> [Step] {
+    private static func read(_ pattern: String) throws(TemplateError) -> [Step] {
         var steps: [Step] = []
         var text = ""
         var rest = pattern[...]
@@ -116,43 +116,43 @@ extension ObjectKeyTemplate {
                 text.append(character)
             case "{":
                 guard let end = rest.firstIndex(of: "}") else {
-                    throw Flaw(message: "a brace is not closed; write {{ for a literal brace")
+                    throw TemplateError(message: "a brace is not closed; write {{ for a literal brace")
                 }
                 if !text.isEmpty { steps.append(.text(text)) }
                 text = ""
                 steps.append(try field(rest[..<end]))
                 rest = rest[rest.index(after: end)...]
             case "}":
-                throw Flaw(message: "a closing brace has no opening brace; write }} for a literal brace")
+                throw TemplateError(message: "a closing brace has no opening brace; write }} for a literal brace")
             default: text.append(character)
             }
         }
         if !text.isEmpty { steps.append(.text(text)) }
-        guard !steps.isEmpty else { throw Flaw(message: "it is empty") }
+        guard !steps.isEmpty else { throw TemplateError(message: "it is empty") }
         return steps
     }
 
-    private static func field(_ expression: Substring) throws(Flaw) -> Step {
+    private static func field(_ expression: Substring) throws(TemplateError) -> Step {
         var name = expression
-        let mark = name.first.flatMap(Mark.init(rawValue:)) ?? .plain
-        if mark != .plain { name.removeFirst() }
+        let modifier = name.first.flatMap(Modifier.init(rawValue:)) ?? .plain
+        if modifier != .plain { name.removeFirst() }
         var length: Int?
         if let colon = name.firstIndex(of: ":") {
             let digits = name[name.index(after: colon)...]
             guard let number = Int(digits), (1...999).contains(number) else {
-                throw Flaw(message: "{\(expression)} must have a length from 1 to 999 after its colon")
+                throw TemplateError(message: "{\(expression)} must have a length from 1 to 999 after its colon")
             }
             length = number
             name = name[..<colon]
         }
         guard !name.isEmpty, name.utf8.allSatisfy(isWordByte) else {
-            throw Flaw(message: "{\(expression)} is not a valid name; use letters, digits and underscores")
+            throw TemplateError(message: "{\(expression)} is not a valid name; use letters, digits and underscores")
         }
         let field = Field.known[String(name)] ?? .parameter(String(name))
-        if mark == .withSlashes, Field.known[String(name)] != nil {
-            throw Flaw(message: "{\(expression)} is not a parameter, and only parameters can contain slashes")
+        if modifier == .withSlashes, Field.known[String(name)] != nil {
+            throw TemplateError(message: "{\(expression)} is not a parameter, and only parameters can contain slashes")
         }
-        return .field(field, mark: mark, length: length)
+        return .field(field, modifier: modifier, length: length)
     }
 
     private static func isWordByte(_ byte: UInt8) -> Bool {

@@ -37,7 +37,7 @@ struct ChecksummedBody: UploadBody {
     private let body: any UploadBody
     private let kind: RunningChecksum
     private let range: Range<Int64>?
-    private let tally = Tally()
+    private let attemptState = AttemptState()
 
     /// Creates a body with a checksum of all its bytes, or of a range, such as that of a file within a form.
     init(_ body: any UploadBody, _ kind: RunningChecksum = .crc64, of range: Range<Int64>? = nil) {
@@ -56,24 +56,24 @@ struct ChecksummedBody: UploadBody {
     /// The checksum, and the number of bytes that the last attempt read; `nil` until an attempt has read the whole
     /// body.
     var whole: (checksum: UInt64, count: Int64)? {
-        tally.state.withLock { state in
-            guard state.isWhole || state.count == length else { return nil }
+        attemptState.state.withLock { state in
+            guard state.isComplete || state.count == length else { return nil }
             return (state.checksum?.value ?? 0, state.count)
         }
     }
 
     func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader {
         let reader = try body.makeReader(wake: wake)
-        return Reader(reader, kind, of: range, tally, attempt: tally.begin(kind))
+        return Reader(reader, kind, of: range, attemptState, attempt: attemptState.begin(kind))
     }
 
     /// The state of the most recent attempt.
-    private final class Tally: Sendable {
+    private final class AttemptState: Sendable {
         struct State: Sendable {
             var attempt = 0
             var checksum: RunningChecksum?
             var count: Int64 = 0
-            var isWhole = false
+            var isComplete = false
         }
 
         let state = Locked(State())
@@ -85,10 +85,10 @@ struct ChecksummedBody: UploadBody {
             }
         }
 
-        func note(_ checksum: RunningChecksum, _ count: Int64, isWhole: Bool, attempt: Int) {
+        func update(_ checksum: RunningChecksum, _ count: Int64, isComplete: Bool, attempt: Int) {
             state.withLock { state in
                 guard state.attempt == attempt else { return }
-                state = State(attempt: attempt, checksum: checksum, count: count, isWhole: isWhole)
+                state = State(attempt: attempt, checksum: checksum, count: count, isComplete: isComplete)
             }
         }
     }
@@ -96,23 +96,26 @@ struct ChecksummedBody: UploadBody {
     private final class Reader: BodyReader {
         private let reader: any BodyReader
         private let range: Range<Int64>?
-        private let tally: Tally
+        private let attemptState: AttemptState
         private let attempt: Int
         private var checksum: RunningChecksum
         private var count: Int64 = 0
 
-        init(_ reader: any BodyReader, _ kind: RunningChecksum, of range: Range<Int64>?, _ tally: Tally, attempt: Int) {
+        init(
+            _ reader: any BodyReader, _ kind: RunningChecksum, of range: Range<Int64>?, _ attemptState: AttemptState,
+            attempt: Int
+        ) {
             self.reader = reader
             self.range = range
-            self.tally = tally
+            self.attemptState = attemptState
             self.attempt = attempt
             checksum = kind
         }
 
         func read(into output: inout OutputRawSpan) throws -> BodyRead {
             let before = output.byteCount
-            let answer = try reader.read(into: &output)
-            if case .bytes(let read) = answer {
+            let result = try reader.read(into: &output)
+            if case .bytes(let read) = result {
                 var checksum = checksum
                 let wanted = counted(Int64(read))
                 unsafe output.withUnsafeMutableBytes { buffer, _ in
@@ -122,8 +125,8 @@ struct ChecksummedBody: UploadBody {
                 self.checksum = checksum
                 count += Int64(read)
             }
-            if answer != .later { tally.note(checksum, count, isWhole: answer == .end, attempt: attempt) }
-            return answer
+            if result != .later { attemptState.update(checksum, count, isComplete: result == .end, attempt: attempt) }
+            return result
         }
 
         func close() { reader.close() }
@@ -139,8 +142,8 @@ struct ChecksummedBody: UploadBody {
 
 extension UploadBody {
     /// Reads the body without sending it, for a checksum that is needed in advance or of bytes that were sent earlier.
-    func read(_ take: ([UInt8]) -> Void) async throws(BodyError) {
-        for try await chunk in AsyncValues(of: self) { take(chunk) }
+    func read(_ consume: ([UInt8]) -> Void) async throws(BodyError) {
+        for try await chunk in AsyncValues(of: self) { consume(chunk) }
     }
 
     /// Returns the checksum of all bytes without sending them.

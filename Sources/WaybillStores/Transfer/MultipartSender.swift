@@ -1,5 +1,5 @@
 /// The multipart protocol of a store.
-protocol PartStore: Sendable {
+protocol MultipartProtocol: Sendable {
     /// Sends a part and returns the result. Called concurrently for several parts.
     func send(part number: Int, _ run: ObjectRun) async -> PartResult
 
@@ -7,7 +7,7 @@ protocol PartStore: Sendable {
     func listParts(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt]
 
     /// Called for each part that the store has accepted, one at a time, so that it can be recorded.
-    func took(_ receipt: PartReceipt) async throws(StoreError)
+    func didStore(_ receipt: PartReceipt) async throws(StoreError)
 }
 
 /// The result of sending a part.
@@ -15,7 +15,7 @@ enum PartResult: Sendable {
     /// The store accepted the part.
     case stored(PartReceipt)
     /// The part arrived damaged, and sending it again can help.
-    case again(StoreError)
+    case corrupted(StoreError)
     /// The part may have been stored.
     case uncertain(StoreError)
     /// The part failed permanently.
@@ -23,7 +23,7 @@ enum PartResult: Sendable {
 }
 
 /// Performs the actions of a ``MultipartStateMachine`` by sending parts concurrently, each as its own request.
-struct MultipartSender<Store: PartStore>: Sendable {
+struct MultipartSender<Store: MultipartProtocol>: Sendable {
     let store: Store
     let run: ObjectRun
 
@@ -36,9 +36,11 @@ struct MultipartSender<Store: PartStore>: Sendable {
     ///
     /// - Returns: The receipts of all parts in order.
     /// - Throws: The first error that ended the upload; ``StoreError/Code/cancelled`` if the task was cancelled.
-    func send(_ plan: PartPlan, listed: [PartReceipt], atOnce: Int) async throws(StoreError) -> [PartReceipt] {
-        var machine = MultipartStateMachine(plan: plan, listed: listed, atOnce: atOnce)
-        run.settle(bytes: machine.storedBytes)
+    func send(_ plan: PartPlan, listed: [PartReceipt], maximumConcurrentParts: Int) async throws(StoreError)
+        -> [PartReceipt]
+    {
+        var machine = MultipartStateMachine(plan: plan, listed: listed, maximumConcurrentParts: maximumConcurrentParts)
+        run.addStored(bytes: machine.storedBytes)
         let result: Result<[PartReceipt], StoreError> = await withTaskGroup(of: Report.self) { group in
             var error: StoreError?
             var actions = machine.start()
@@ -53,7 +55,7 @@ struct MultipartSender<Store: PartStore>: Sendable {
                         }
                     case .stop: group.cancelAll()
                     case .complete(let receipts): return .success(receipts)
-                    case .giveUp: return .failure(error ?? Self.cancelled)
+                    case .fail: return .failure(error ?? Self.cancelled)
                     }
                 }
                 guard let report = await group.next() else { return .failure(error ?? Self.cancelled) }
@@ -62,7 +64,7 @@ struct MultipartSender<Store: PartStore>: Sendable {
                     // Count the parts that were found by listing, too.
                     let before = machine.storedBytes
                     actions = machine.handle(event)
-                    run.settle(bytes: machine.storedBytes - before)
+                    run.addStored(bytes: machine.storedBytes - before)
                 } else {
                     actions = machine.handle(event)
                 }
@@ -78,12 +80,12 @@ struct MultipartSender<Store: PartStore>: Sendable {
         switch report {
         case .part(_, .stored(let receipt)):
             do throws(StoreError) {
-                try await store.took(receipt)
+                try await store.didStore(receipt)
                 return (.stored(receipt), nil)
             } catch {
                 return (.failed(receipt.number), error)
             }
-        case .part(let number, .again(let error)): return (.again(number), error.about(part: number))
+        case .part(let number, .corrupted(let error)): return (.corrupted(number), error.about(part: number))
         case .part(let number, .uncertain(let error)): return (.uncertain(number), error.about(part: number))
         case .part(let number, .failed(let error)): return (.failed(number), error.about(part: number))
         case .list(.success(let receipts)): return (.listed(receipts), nil)

@@ -5,7 +5,7 @@
 /// repeated, and repeated at most once; there is exactly one end, and nothing is sent after it.
 ///
 /// ```text
-///             ┌────────── again, or looked up and not there ──────────┐
+///             ┌──────── corrupted, or looked up and not there ────────┐
 ///             ▼                                                       │
 ///          missing ──send──▶ in flight ──may be stored──▶ in doubt ───┘
 ///                               │ stored                     │ looked up and there
@@ -18,7 +18,7 @@ struct MultipartStateMachine: Sendable {
         /// The store accepted a part.
         case stored(PartReceipt)
         /// A part arrived damaged, and sending it again can help.
-        case again(Int)
+        case corrupted(Int)
         /// It is unknown whether a part was stored.
         case uncertain(Int)
         /// A part failed permanently.
@@ -42,63 +42,63 @@ struct MultipartStateMachine: Sendable {
         /// Complete the upload: all parts are stored. The receipts are in the order of the parts.
         case complete([PartReceipt])
         /// Fail. The caller knows the reason from the event that led here.
-        case giveUp
+        case fail
     }
 
     let plan: PartPlan
-    private let atOnce: Int
+    private let maximumConcurrentParts: Int
     private(set) var done: [Int: PartReceipt] = [:]
     private(set) var inFlight: Set<Int> = []
     private(set) var inDoubt: Set<Int> = []
     private var isListing = false
-    private var repeated: Set<Int> = []
-    private var doubted: Set<Int> = []
+    private var retried: Set<Int> = []
+    private var wereInDoubt: Set<Int> = []
     // The counter yields the parts that were never sent, which avoids a sorted set of 10,000 numbers.
-    private var nextFresh = 1
-    private var toRepeat: [Int] = []
+    private var nextUnsent = 1
+    private var pendingRetries: [Int] = []
     /// Whether the upload has failed and only waits for what is in flight.
     private(set) var isStopping = false
-    private var isOver = false
+    private var hasEnded = false
 
     /// Creates a state machine with the parts that the store has. Parts whose size differs from the plan are ignored.
-    init(plan: PartPlan, listed: [PartReceipt] = [], atOnce: Int) {
+    init(plan: PartPlan, listed: [PartReceipt] = [], maximumConcurrentParts: Int) {
         self.plan = plan
-        self.atOnce = max(1, atOnce)
+        self.maximumConcurrentParts = max(1, maximumConcurrentParts)
         for receipt in listed where fits(receipt) { done[receipt.number] = receipt }
     }
 
     /// Returns the first actions.
-    mutating func start() -> [Action] { goOn() }
+    mutating func start() -> [Action] { nextActions() }
 
     /// Returns the actions that follow an event.
     mutating func handle(_ event: Event) -> [Action] {
-        guard !isOver else { return [] }
+        guard !hasEnded else { return [] }
         switch event {
         case .stored(let receipt):
             guard inFlight.remove(receipt.number) != nil else { return [] }
             if fits(receipt) {
                 done[receipt.number] = receipt
-                return goOn()
+                return nextActions()
             }
             return stop()
-        case .again(let number):
+        case .corrupted(let number):
             guard inFlight.remove(number) != nil else { return [] }
-            guard repeated.insert(number).inserted else { return stop() }
-            toRepeat.append(number)
-            return goOn()
+            guard retried.insert(number).inserted else { return stop() }
+            pendingRetries.append(number)
+            return nextActions()
         case .uncertain(let number):
             guard inFlight.remove(number) != nil else { return [] }
-            guard doubted.insert(number).inserted else { return stop() }
+            guard wereInDoubt.insert(number).inserted else { return stop() }
             inDoubt.insert(number)
-            return goOn()
+            return nextActions()
         case .failed(let number):
             guard inFlight.remove(number) != nil else { return [] }
             return stop()
         case .listed(let receipts):
             guard isListing else { return [] }
             isListing = false
-            settleDoubts(receipts)
-            return goOn()
+            resolveInDoubt(receipts)
+            return nextActions()
         case .listingFailed:
             guard isListing else { return [] }
             isListing = false
@@ -114,10 +114,10 @@ struct MultipartStateMachine: Sendable {
         plan.numbers.contains(receipt.number) && receipt.size == plan.size(of: receipt.number)
     }
 
-    private mutating func settleDoubts(_ receipts: [PartReceipt]) {
+    private mutating func resolveInDoubt(_ receipts: [PartReceipt]) {
         let listed = Dictionary(receipts.filter(fits).map { ($0.number, $0) }) { first, _ in first }
         for number in inDoubt.sorted() {
-            if let receipt = listed[number] { done[number] = receipt } else { toRepeat.append(number) }
+            if let receipt = listed[number] { done[number] = receipt } else { pendingRetries.append(number) }
         }
         inDoubt = []
     }
@@ -126,18 +126,18 @@ struct MultipartStateMachine: Sendable {
         let isFirst = !isStopping
         isStopping = true
         guard inFlight.isEmpty, !isListing else { return isFirst ? [.stop] : [] }
-        isOver = true
-        return [.giveUp]
+        hasEnded = true
+        return [.fail]
     }
 
-    private mutating func goOn() -> [Action] {
+    private mutating func nextActions() -> [Action] {
         guard !isStopping else { return stop() }
         if done.count == plan.count {
-            isOver = true
+            hasEnded = true
             return [.complete(done.values.sorted { $0.number < $1.number })]
         }
         var actions: [Action] = []
-        while inFlight.count < atOnce, let number = nextMissing() {
+        while inFlight.count < maximumConcurrentParts, let number = nextMissing() {
             inFlight.insert(number)
             actions.append(.send(number))
         }
@@ -150,10 +150,10 @@ struct MultipartStateMachine: Sendable {
     }
 
     private mutating func nextMissing() -> Int? {
-        if !toRepeat.isEmpty { return toRepeat.removeFirst() }
-        while nextFresh <= plan.count {
-            defer { nextFresh += 1 }
-            if done[nextFresh] == nil { return nextFresh }
+        if !pendingRetries.isEmpty { return pendingRetries.removeFirst() }
+        while nextUnsent <= plan.count {
+            defer { nextUnsent += 1 }
+            if done[nextUnsent] == nil { return nextUnsent }
         }
         return nil
     }

@@ -70,9 +70,9 @@ struct ByteCounter: Sendable {
     /// The size of the object in bytes.
     var total: Int64?
     /// The bytes of requests that have ended.
-    private var settled: Int64 = 0
+    private var storedBytes: Int64 = 0
     /// The requests in flight.
-    private var moving: [UploadID: (bytes: Int64, rate: Double)] = [:]
+    private var inFlight: [UploadID: (bytes: Int64, rate: Double)] = [:]
     /// The largest count that was reported.
     private var highest: Int64 = 0
     private var retries: [UploadID: UploadRetry] = [:]
@@ -84,34 +84,34 @@ struct ByteCounter: Sendable {
     var acknowledged: Int64 { min(highest, total ?? .max) }
 
     /// The sum of the rates of all requests in flight.
-    var bytesPerSecond: Double { moving.values.reduce(0) { $0 + $1.rate } }
+    var bytesPerSecond: Double { inFlight.values.reduce(0) { $0 + $1.rate } }
 
     /// Sets or clears the pending retry of a request.
     mutating func wait(_ id: UploadID, for retry: UploadRetry?) { retries[id] = retry }
 
     /// Adds bytes that are stored.
-    mutating func settle(_ bytes: Int64) {
-        settled += bytes
-        raise()
+    mutating func addStored(_ bytes: Int64) {
+        storedBytes += bytes
+        updateHighest()
     }
 
     /// Sets the number of acknowledged bytes of a request.
     mutating func move(_ id: UploadID, bytes: Int64, rate: Double) {
-        moving[id] = (bytes, rate)
-        raise()
+        inFlight[id] = (bytes, rate)
+        updateHighest()
     }
 
     /// Removes a request that has ended. Its bytes are counted if the store kept them.
     mutating func end(_ id: UploadID, keeping bytes: Int64?) {
-        moving[id] = nil
+        inFlight[id] = nil
         retries[id] = nil
-        if let bytes { settle(bytes) }
+        if let bytes { addStored(bytes) }
     }
 
     /// Removes bytes that the store has lost. ``acknowledged`` does not decrease.
-    mutating func forget() { settled = 0 }
+    mutating func forget() { storedBytes = 0 }
 
-    private mutating func raise() {
-        highest = max(highest, moving.values.reduce(settled) { $0 + $1.bytes })
+    private mutating func updateHighest() {
+        highest = max(highest, inFlight.values.reduce(storedBytes) { $0 + $1.bytes })
     }
 }

@@ -10,19 +10,19 @@ final class ObjectRun: Sendable {
         var counter = ByteCounter()
         var phase = ObjectPhase.starting
         var isPaused = false
-        var live: [UploadID: Live] = [:]
+        var activeRequests: [UploadID: ActiveRequest] = [:]
 
         var snapshot: ObjectProgress {
             // All bytes were acknowledged, and the response has not arrived.
-            let isWhole = counter.total.map { $0 == counter.acknowledged } ?? false
+            let isComplete = counter.total.map { $0 == counter.acknowledged } ?? false
             return ObjectProgress(
-                phase: phase == .sending && isWhole ? .completing : phase, acknowledged: counter.acknowledged,
+                phase: phase == .sending && isComplete ? .completing : phase, acknowledged: counter.acknowledged,
                 total: counter.total, bytesPerSecond: counter.bytesPerSecond, isPaused: isPaused, retry: counter.retry)
         }
     }
 
     /// A request in flight.
-    private struct Live: Sendable {
+    private struct ActiveRequest: Sendable {
         var task: UploadTask
         var isCounted: Bool
         var watcher: Task<Void, Never>?
@@ -33,7 +33,7 @@ final class ObjectRun: Sendable {
     private let state = Locked(State())
     /// The listeners. Snapshots are sent while the lock of the state is held, which preserves their order.
     private let listeners = Broadcast<Never?, ObjectProgress>()
-    private let gate = Observed(false)
+    private let pauseSignal = Observed(false)
 
     init(group: String? = nil) {
         self.group = group
@@ -48,7 +48,7 @@ final class ObjectRun: Sendable {
     func enter(_ phase: ObjectPhase) { change { if !$0.phase.isTerminal { $0.phase = phase } } }
 
     /// Adds bytes that the store has from an earlier run.
-    func settle(bytes: Int64) { change { $0.counter.settle(bytes) } }
+    func addStored(bytes: Int64) { change { $0.counter.addStored(bytes) } }
 
     /// Removes stored bytes that the store has lost. The reported count does not decrease.
     func forget() { change { $0.counter.forget() } }
@@ -60,35 +60,35 @@ final class ObjectRun: Sendable {
     func send(
         _ request: UploadRequest, in session: UploadSession, size: Int64? = nil
     ) async throws(UploadError) -> UploadResponse {
-        await gate.wait { !$0 }
+        await pauseSignal.wait { !$0 }
         guard !Task.isCancelled else {
             throw UploadError(.cancelled, "The upload was cancelled.", phase: .cancelled)
         }
         var request = request
         if let group { request.options?.group = group }
         let task = session.start(request)
-        enter(task, isCounted: size != nil)
+        didStart(task, isCounted: size != nil)
         do throws(UploadError) {
             let response = try await task.response
-            leave(task, keeping: size)
+            didEnd(task, keeping: size)
             return response
         } catch {
-            leave(task, keeping: nil)
+            didEnd(task, keeping: nil)
             throw error
         }
     }
 
-    private func enter(_ task: UploadTask, isCounted: Bool) {
-        let (isPaused, isHeard) = state.withLock { state in
-            state.live[task.id] = Live(task: task, isCounted: isCounted)
+    private func didStart(_ task: UploadTask, isCounted: Bool) {
+        let (isPaused, hasListeners) = state.withLock { state in
+            state.activeRequests[task.id] = ActiveRequest(task: task, isCounted: isCounted)
             return (state.isPaused, !listeners.isEmpty)
         }
         if isPaused { task.pause() }
-        if isHeard { watch(task) }
+        if hasListeners { watch(task) }
     }
 
-    private func leave(_ task: UploadTask, keeping bytes: Int64?) {
-        let watcher = state.withLock { $0.live.removeValue(forKey: task.id)?.watcher }
+    private func didEnd(_ task: UploadTask, keeping bytes: Int64?) {
+        let watcher = state.withLock { $0.activeRequests.removeValue(forKey: task.id)?.watcher }
         watcher?.cancel()
         change { $0.counter.end(task.id, keeping: bytes) }
     }
@@ -102,18 +102,18 @@ final class ObjectRun: Sendable {
             }
         }
         let isLate = state.withLock { state in
-            guard state.live[task.id]?.watcher == nil else { return true }
-            state.live[task.id]?.watcher = watcher
-            return state.live[task.id] == nil
+            guard state.activeRequests[task.id]?.watcher == nil else { return true }
+            state.activeRequests[task.id]?.watcher = watcher
+            return state.activeRequests[task.id] == nil
         }
         if isLate { watcher.cancel() }
     }
 
     private func note(_ id: UploadID, _ progress: UploadProgress) {
         change { state in
-            guard let live = state.live[id] else { return }
+            guard let request = state.activeRequests[id] else { return }
             state.counter.wait(id, for: progress.retry)
-            guard live.isCounted else { return }
+            guard request.isCounted else { return }
             state.counter.move(id, bytes: progress.acknowledged, rate: progress.bytesPerSecond)
         }
     }
@@ -127,14 +127,14 @@ final class ObjectRun: Sendable {
         change { state in
             guard !state.phase.isTerminal else { return }
             state.isPaused = isPaused
-            tasks = state.live.values.map(\.task)
+            tasks = state.activeRequests.values.map(\.task)
         }
         // Concurrent calls can interleave: apply the state, then check whether it has changed in the meantime.
         var applied: Bool
         repeat {
             let now = snapshot
             applied = now.isPaused && !now.phase.isTerminal
-            gate.update { $0 = applied }
+            pauseSignal.update { $0 = applied }
             for task in tasks { if applied { task.pause() } else { task.resume() } }
         } while snapshot.isPaused != applied && !snapshot.phase.isTerminal
     }
@@ -148,17 +148,17 @@ final class ObjectRun: Sendable {
             wakeups += listeners.finishAll()
             return wakeups
         }
-        gate.update { $0 = false }
+        pauseSignal.update { $0 = false }
         wakeups.resume()
     }
 
     /// Adds a listener, which starts with the latest snapshot.
     func listen() -> Listening<ObjectProgress> {
         let (stream, unobserved) = state.withLock { state -> (Listening<ObjectProgress>, [UploadTask]) in
-            let isOver = state.phase.isTerminal
+            let hasEnded = state.phase.isTerminal
             return (
-                listeners.listen(to: nil, first: state.snapshot, isLast: isOver),
-                isOver ? [] : state.live.values.filter { $0.watcher == nil }.map(\.task)
+                listeners.listen(to: nil, first: state.snapshot, isLast: hasEnded),
+                hasEnded ? [] : state.activeRequests.values.filter { $0.watcher == nil }.map(\.task)
             )
         }
         unobserved.forEach(watch)

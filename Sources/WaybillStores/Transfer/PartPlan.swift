@@ -3,11 +3,11 @@ import WaybillCore
 /// The limits of a store for the parts of an object.
 struct PartLimits: Sendable, Hashable {
     /// The minimum part size, except for the last part.
-    var smallest: ByteCount
+    var minimumSize: ByteCount
     /// The maximum part size.
-    var largest: ByteCount
+    var maximumSize: ByteCount
     /// The maximum number of parts.
-    var most: Int
+    var maximumCount: Int
 }
 
 /// The division of an object into parts, numbered from 1. All parts except the last have the same size.
@@ -19,23 +19,24 @@ struct PartPlan: Sendable, Hashable {
 
     /// Divides an object into parts of the requested size, or of a larger size if there would be too many.
     ///
-    /// The larger size is the object size divided by `most`, rounded up to a multiple of 64 KiB.
+    /// The larger size is the object size divided by `maximumCount`, rounded up to a multiple of 64 KiB.
     ///
     /// - Throws: ``StoreError/Code/invalidArgument`` for a size that the store does not allow,
     ///   ``StoreError/Code/objectTooLarge`` if even parts of the maximum size would be too many.
-    init(objectSize: Int64, wished: ByteCount, limits: PartLimits) throws(StoreError) {
-        guard wished >= limits.smallest, wished <= limits.largest else {
+    init(objectSize: Int64, preferredPartSize: ByteCount, limits: PartLimits) throws(StoreError) {
+        guard preferredPartSize >= limits.minimumSize, preferredPartSize <= limits.maximumSize else {
             throw StoreError(
                 .invalidArgument,
-                "The part size must be between \(limits.smallest.bytes) and \(limits.largest.bytes) bytes; got "
-                    + "\(wished.bytes).")
+                "The part size must be between \(limits.minimumSize.bytes) and \(limits.maximumSize.bytes) bytes; got "
+                    + "\(preferredPartSize.bytes).")
         }
-        let share = objectSize / Int64(limits.most) + (objectSize % Int64(limits.most) == 0 ? 0 : 1)
-        let size = share <= wished.bytes ? wished.bytes : Self.rounded(share)
-        guard size <= limits.largest.bytes else {
+        let share = objectSize / Int64(limits.maximumCount) + (objectSize % Int64(limits.maximumCount) == 0 ? 0 : 1)
+        let size = share <= preferredPartSize.bytes ? preferredPartSize.bytes : Self.rounded(share)
+        guard size <= limits.maximumSize.bytes else {
             throw StoreError(
                 .objectTooLarge,
-                "The object has \(objectSize) bytes, more than \(limits.most) parts of \(limits.largest.bytes) bytes.")
+                "The object has \(objectSize) bytes, more than \(limits.maximumCount) parts of "
+                    + "\(limits.maximumSize.bytes) bytes.")
         }
         self.init(objectSize: objectSize, partSize: size)
     }

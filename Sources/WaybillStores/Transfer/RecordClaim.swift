@@ -67,7 +67,7 @@ final class RecordClaim: Sendable {
 }
 
 /// The storage of an upload's record while the upload runs: a file, or storage that the caller provides.
-protocol RecordKeeper: Sendable {
+protocol ResumeRecordStore: Sendable {
     /// Reads the record for an upload of `subject` at a Unix time in seconds.
     func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> LoadedRecord
 
@@ -88,7 +88,7 @@ protocol RecordKeeper: Sendable {
     func close()
 }
 
-extension RecordClaim: RecordKeeper {
+extension RecordClaim: ResumeRecordStore {
     func note(_ record: ResumeRecord) async throws(StoreError) { try await save(record) }
 
     func finish() async { await remove() }

@@ -78,7 +78,7 @@ extension RecordDirectory {
 
     /// Returns a name that reveals nothing about the file.
     static func name(of subject: ResumeSubject) -> String {
-        SHA256.hash(data: Array(subject.place.utf8)).prefix(16).map { byte in
+        SHA256.hash(data: Array(subject.locationKey.utf8)).prefix(16).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
     }

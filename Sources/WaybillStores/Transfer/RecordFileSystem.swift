@@ -6,7 +6,7 @@ import WaybillMultipart
 /// and checks the owner of the file before it trusts the content.
 enum RecordFileSystem {
     /// The maximum size of a record file. A record of 10,000 parts has about 2 MB.
-    static let largest = 8 << 20
+    static let maximumFileSize = 8 << 20
 
     /// Runs a closure on a thread where blocking on a disk is allowed.
     static func run<Value: Sendable>(
@@ -83,7 +83,7 @@ enum RecordFileSystem {
         guard status.st_mode & 0o077 == 0 else { throw refused(path, "is accessible to other users") }
         guard status.st_nlink == 1 else { throw refused(path, "has several hard links") }
         // A file that is too large can't be a record: return no bytes, so that it is treated as corrupt.
-        guard status.st_size <= largest else { return [] }
+        guard status.st_size <= maximumFileSize else { return [] }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0
         while count < bytes.count {
@@ -148,5 +148,20 @@ enum RecordFileSystem {
 
     private static func refused(_ path: String, _ why: String) -> StoreError {
         StoreError(.recordRefused, "The record \(shown(path)) \(why). Check its owner, and remove it.")
+    }
+}
+
+/// Makes paths independent of the working directory.
+enum AbsolutePath {
+    /// Returns an absolute path. Symbolic links are not resolved.
+    ///
+    /// - Throws: ``StoreError`` with the code `fileNotFound` if the working directory no longer exists.
+    static func of(_ path: String) throws(StoreError) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let folder = unsafe getcwd(nil, 0) else {
+            throw StoreError(.fileNotFound, "The working directory no longer exists. Use an absolute path.")
+        }
+        defer { unsafe free(folder) }
+        return unsafe "\(String(cString: folder))/\(path)"
     }
 }

@@ -52,14 +52,14 @@ struct ResumeSubject: Sendable, Hashable, Codable {
 
     /// The part of the identity that does not change with the file, so that a new file at the same path finds the old
     /// record and discards it.
-    var place: String {
+    var locationKey: String {
         // Length prefixes keep the concatenation unambiguous.
         [endpoint, bucket, key ?? "", key == nil ? "-" : "+", path].map { "\($0.utf8.count):\($0)" }.joined()
     }
 
     /// Returns a readable description of the first difference from `now`; `nil` if they are equal.
     func difference(from now: ResumeSubject) -> String? {
-        if place != now.place { return "the record is for another file or another object" }
+        if locationKey != now.locationKey { return "the record is for another file or another object" }
         if size != now.size { return "the size of the file changed from \(size) to \(now.size) bytes" }
         if inode != now.inode || device != now.device { return "the path refers to another file" }
         if (modifiedSeconds, modifiedNanoseconds) != (now.modifiedSeconds, now.modifiedNanoseconds) {
@@ -108,7 +108,7 @@ enum LoadedRecord: Sendable, Hashable {
     /// The upload can be resumed.
     case usable(ResumeRecord)
     /// The record can't be used, with the reason, and the record if it could be read.
-    case useless(String, ResumeRecord?)
+    case unusable(String, ResumeRecord?)
 }
 
 extension ResumeRecord {
@@ -138,17 +138,17 @@ extension ResumeRecord {
     static func read(_ bytes: [UInt8], for subject: ResumeSubject, at now: Int64) -> LoadedRecord {
         let data = Data(bytes)
         guard let kind = try? JSONDecoder().decode(Kind.self, from: data), kind.format == format else {
-            return .useless("the record is corrupt, or not a record", nil)
+            return .unusable("the record is corrupt, or not a record", nil)
         }
-        guard kind.version == version else { return .useless("the record has version \(kind.version)", nil) }
+        guard kind.version == version else { return .unusable("the record has version \(kind.version)", nil) }
         guard let file = try? JSONDecoder().decode(File.self, from: data),
             (try? checksum(of: file.record)) == file.checksum
-        else { return .useless("the checksum of the record is wrong", nil) }
+        else { return .unusable("the checksum of the record is wrong", nil) }
         if let difference = file.record.subject.difference(from: subject) {
-            return .useless(difference, file.record)
+            return .unusable(difference, file.record)
         }
         if let expires = file.record.expires, expires <= now {
-            return .useless("the upload has expired at the store", nil)
+            return .unusable("the upload has expired at the store", nil)
         }
         return .usable(file.record)
     }

@@ -235,10 +235,10 @@ private func puts(
     // end
     // row: OSSPutObjectResult.eTag, serverReturnJsonString
     let tag = stored.etag
-    let callbackAnswer = stored.callbackAnswer
+    let callbackResponse = stored.callbackResponse
     // end
     _ = tag
-    _ = callbackAnswer
+    _ = callbackResponse
 }
 
 private func largeFiles(
@@ -256,7 +256,7 @@ private func largeFiles(
     // end
     // row: sequentialMultipartUpload:
     var inOrder = OSSMultipartOptions()
-    inOrder.partsAtOnce = 1
+    inOrder.maximumConcurrentParts = 1
     try await client.upload(file: path, to: key, multipart: inOrder)
     // end
     // row: partSize

@@ -76,7 +76,7 @@ private func rows3(
     // row: putThreshold (4 MB), chunkSize (2 MB), useConcurrentResumeUpload, concurrentTaskCount (3)
     configuration.formThreshold = .mebibytes(4)
     configuration.partSize = .mebibytes(4)
-    configuration.partsAtOnce = 3
+    configuration.maximumConcurrentParts = 3
     // end
     // row: recorder, QNFileRecorder
     configuration.records = RecordDirectory(path: "/var/lib/photos/uploads")
@@ -98,15 +98,15 @@ private func rows4(
     configuration.usesTLS = true
     // end
     // row: zone: QNAutoZone, zone: QNFixedZone, initWithupDomainList:
-    configuration.hosts = .askedOfQiniu
+    configuration.hosts = .queriedFromQiniu
     configuration.hosts = .regions([.z0, .z1])
     configuration.hosts = .fixed(["upload.example.com"])
     // end
     // none: accelerateUploading
     // row: QNZoneInfo on the disk
     var query = QiniuRegionQuery()
-    query.cacheFolder = "/var/cache/photos"
-    configuration.hosts = .asked(query)
+    query.cacheDirectory = "/var/cache/photos"
+    configuration.hosts = .queried(query)
     // end
     // row: proxy
     configuration.transfer.proxy = "http://proxy.example:3128"

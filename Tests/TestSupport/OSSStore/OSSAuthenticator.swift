@@ -183,7 +183,7 @@ struct OSSAuthenticator {
 
     private func checkSkew(_ time: Int, isV4: Bool) throws {
         guard abs(now - time) > Self.allowedSkew else { return }
-        if isV4, skew?.telling == .invalidSigningDate {
+        if isV4, skew?.report == .invalidSigningDate {
             throw OSSRefusal(
                 400, "InvalidArgument", "Invalid signing date in Authorization header.", ec: "0002-00000225")
         }

@@ -49,7 +49,7 @@ package enum OSSFault: Sendable {
 
 /// The deviation of the clock of an ``OSSStore``, and how the store reports it.
 package struct OSSSkew: Sendable {
-    package enum Telling: Sendable, CaseIterable {
+    package enum Report: Sendable, CaseIterable {
         /// The error has `ServerTime`, and the response a correct `Date`.
         case serverTime
         /// The error has no `ServerTime`; `Date` is correct.
@@ -64,15 +64,15 @@ package struct OSSSkew: Sendable {
 
     /// How far the store's clock is ahead, in seconds.
     package var seconds: Int
-    package var telling: Telling
+    package var report: Report
 
-    package init(seconds: Int, telling: Telling) {
+    package init(seconds: Int, report: Report) {
         self.seconds = seconds
-        self.telling = telling
+        self.report = report
     }
 
-    var hasServerTime: Bool { telling == .serverTime || telling == .serverTimeAndDateOf1970 }
-    var hasTrueDate: Bool { telling != .dateOf1970 && telling != .serverTimeAndDateOf1970 }
+    var hasServerTime: Bool { report == .serverTime || report == .serverTimeAndDateOf1970 }
+    var hasTrueDate: Bool { report != .dateOf1970 && report != .serverTimeAndDateOf1970 }
 }
 
 extension OSSFault.HostileXML {
@@ -112,7 +112,7 @@ struct OSSFaultRule: Sendable {
     /// The remaining number of times; `nil` for no limit.
     var times: Int?
 
-    func befalls(_ call: OSSCall) -> Bool {
+    func applies(to call: OSSCall) -> Bool {
         operations.contains(call.operation) && (part == nil || part == call.partNumber) && times != 0
     }
 }

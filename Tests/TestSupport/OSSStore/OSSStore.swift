@@ -62,7 +62,7 @@ package final class OSSStore: Sendable {
     package func skew(_ skew: OSSSkew?) { core.state.update { $0.skew = skew } }
 
     /// Removes all faults and corrects the clock.
-    package func heal() {
+    package func clearFaults() {
         core.state.update { state in
             state.faults = []
             state.skew = nil

@@ -183,7 +183,7 @@ final class OSSStoreCore: Sendable {
             let skew = state.skew
             let gate = OSSAuthenticator(settings: settings, now: settings.now() + (skew?.seconds ?? 0), skew: skew)
             var exchange = Exchange(number: state.log.count, call: call, gate: gate)
-            if let index = state.faults.firstIndex(where: { $0.befalls(call) && Self.fits($0.fault, call) }) {
+            if let index = state.faults.firstIndex(where: { $0.applies(to: call) && Self.fits($0.fault, call) }) {
                 exchange.fault = state.faults[index].fault
                 state.faults[index].times = state.faults[index].times.map { $0 - 1 }
                 if case .noSuchUpload? = exchange.fault { state.uploads[call.uploadID ?? ""] = nil }

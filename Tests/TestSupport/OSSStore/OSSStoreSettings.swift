@@ -44,7 +44,7 @@ package struct OSSStoreSettings: Sendable {
     /// The maximum size of bodies that are kept; larger ones are reduced to their digests.
     package var keepsBodiesUpTo = 4 << 20
     /// The response of the callback server.
-    package var callbackAnswer = #"{"Status":"OK"}"#
+    package var callbackResponse = #"{"Status":"OK"}"#
     /// The true time in seconds since 1970.
     package var now: @Sendable () -> Int = { time(nil) }
 

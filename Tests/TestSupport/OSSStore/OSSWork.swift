@@ -127,7 +127,7 @@ struct OSSWork {
         if callback != nil {
             reply.calledBack = true
             reply.fields.append(("Content-Type", "application/json"))
-            reply.body = Array(settings.callbackAnswer.utf8)
+            reply.body = Array(settings.callbackResponse.utf8)
         }
         return reply
     }

@@ -42,7 +42,7 @@ struct QiniuFaultRule: Sendable {
     /// The remaining number of times; `nil` for no limit.
     var times: Int?
 
-    func befalls(_ call: QiniuCall, host: Int) -> Bool {
+    func applies(to call: QiniuCall, host: Int) -> Bool {
         operations.contains(call.operation) && (part == nil || part == call.part) && times != 0
             && (self.host == nil || self.host == host)
     }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import WaybillCore
 
 /// The parts of Qiniu that uploads need, on 127.0.0.1. It checks tokens, checksums and scopes by the published rules,
@@ -58,7 +59,7 @@ package final class QiniuStore: Sendable {
     }
 
     /// Removes all faults.
-    package func heal() { core.state.update { $0.faults = [] } }
+    package func clearFaults() { core.state.update { $0.faults = [] } }
 
     /// Makes all later requests wait at a gate before the response.
     package func hold(at gate: Gate?) { core.gate.withLock { $0 = gate } }
@@ -108,4 +109,31 @@ package final class QiniuStore: Sendable {
 
     /// Violations of HTTP; empty with a conforming client.
     package var complaints: [String] { servers.flatMap(\.state.complaints) }
+}
+
+/// The settings of a ``QiniuStore``.
+package struct QiniuStoreSettings: Sendable {
+    /// Secret keys by access key.
+    package var accounts = ["ak": "sk"]
+    /// The buckets; `nil` for every name.
+    package var buckets: Set<String>?
+    /// The host names of uploads that the region service returns, a list for each region; `nil` for one region with
+    /// the store's own hosts. `{0}` is replaced by the first of those.
+    package var regions: [[String]]?
+    /// How long the response of the region service is valid, in seconds.
+    package var regionLifetime = 86_400
+    /// The minimum size of a part other than the last.
+    package var smallestPart = 1 << 20
+    /// The maximum number of parts in a response to a list request.
+    package var largestPage = 1_000
+    /// How long an upload in parts is kept, in seconds.
+    package var uploadLifetime = 7 * 86_400
+    /// The maximum size of bodies that are kept; larger ones are reduced to their digests.
+    package var keepsBodiesUpTo = 64 << 10
+    /// The response of the callback server.
+    package var callbackResponse = #"{"success":true}"#
+    /// The time in seconds since 1970.
+    package var now: @Sendable () -> Int = { time(nil) }
+
+    package init() {}
 }

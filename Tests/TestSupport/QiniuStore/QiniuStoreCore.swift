@@ -112,7 +112,7 @@ final class QiniuStoreCore: Sendable {
     private func enter(_ call: QiniuCall, host: Int) -> Exchange {
         state.update { state in
             var exchange = Exchange(number: state.log.count, call: call)
-            if let index = state.faults.firstIndex(where: { $0.befalls(call, host: host) }) {
+            if let index = state.faults.firstIndex(where: { $0.applies(to: call, host: host) }) {
                 exchange.fault = state.faults[index].fault
                 state.faults[index].times = state.faults[index].times.map { $0 - 1 }
                 if case .forget? = exchange.fault { state.uploads[call.uploadID ?? ""] = nil }

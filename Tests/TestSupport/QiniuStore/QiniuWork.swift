@@ -80,16 +80,16 @@ struct QiniuWork {
         let policy = try policy()
         let (id, upload) = try upload(state)
         guard let bytes = body.bytes,
-            let wish = try? JSONDecoder().decode(Completion.self, from: Data(bytes)), !wish.parts.isEmpty
+            let completion = try? JSONDecoder().decode(Completion.self, from: Data(bytes)), !completion.parts.isEmpty
         else { throw QiniuErrorResponse(400, "invalid json") }
-        let numbers = wish.parts.map(\.partNumber)
+        let numbers = completion.parts.map(\.partNumber)
         guard numbers == Set(numbers).sorted() else { throw QiniuErrorResponse(400, "parts are not in order") }
         var pieces: [QiniuBytes] = []
-        for (place, part) in wish.parts.enumerated() {
+        for (place, part) in completion.parts.enumerated() {
             guard let piece = upload.parts[part.partNumber], piece.etag == part.etag else {
                 throw QiniuErrorResponse(400, "invalid part \(part.partNumber)")
             }
-            guard place == wish.parts.count - 1 || piece.size >= settings.smallestPart else {
+            guard place == completion.parts.count - 1 || piece.size >= settings.smallestPart else {
                 throw QiniuErrorResponse(400, "part \(part.partNumber) is too small")
             }
             pieces.append(piece)
@@ -103,10 +103,10 @@ struct QiniuWork {
             object.content.crc32 = QiniuBytes(of: object.content.bytes!).crc32
         }
         object.hash = areWhole ? object.content.etag : "odd" + object.content.etag.dropFirst(3)
-        object.type = wish.mimeType ?? "application/octet-stream"
-        object.fileName = wish.fname ?? ""
-        object.metadata = wish.metadata ?? wish.metaData ?? [:]
-        object.variables = wish.customVars ?? [:]
+        object.type = completion.mimeType ?? "application/octet-stream"
+        object.fileName = completion.fname ?? ""
+        object.metadata = completion.metadata ?? completion.metaData ?? [:]
+        object.variables = completion.customVars ?? [:]
         let answer = try make(object, key: call.key, policy, &state)
         state.uploads[id] = nil
         return answer
@@ -167,7 +167,7 @@ struct QiniuWork {
         if let old, !mayOverwrite, old.hash != object.hash { throw QiniuErrorResponse(614, "file exists") }
         object.timesStored = (old?.timesStored ?? 0) + 1
         state.objects[place] = object
-        if policy.callbackUrl != nil { return settings.callbackAnswer }
+        if policy.callbackUrl != nil { return settings.callbackResponse }
         if let text = policy.returnBody {
             return Self.filled(text, known) { Int($0) == nil ? QiniuText.json($0) : $0 }
         }

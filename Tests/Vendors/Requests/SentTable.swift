@@ -33,7 +33,7 @@ enum SentTable {
         configuration.allowsUnencrypted = true
         configuration.records = nil
         configuration.partSize = .bytes(102_400)
-        configuration.wholeUpTo = .bytes(0)
+        configuration.singleRequestLimit = .bytes(0)
         if version == .v4 { configuration.additionalHeaders = [.cacheControl, HTTPField.Name("Host")!] }
         let credentials = StoreCredentials(
             accessKeyID: identity.id, accessKeySecret: .secret(identity.secret),

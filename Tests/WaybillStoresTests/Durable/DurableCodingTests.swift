@@ -19,9 +19,9 @@ import WaybillCore
     }
 
     @Test func `all options of an OSS upload survive encoding`() async throws {
-        let world = try DurableWorld()
-        let file = try world.file(1_000)
-        var configuration = try world.ossConfiguration
+        let fixture = try DurableFixture()
+        let file = try fixture.file(1_000)
+        var configuration = try fixture.ossConfiguration
         configuration.signatureVersion = .v1
         configuration.additionalHeaders = [.accept]
         configuration.comparesChecksums = false
@@ -51,7 +51,7 @@ import WaybillCore
         #expect(back.sending == upload.sending)
         #expect(back.lane == upload.lane && back.files == upload.files)
         #expect(try Self.written(back) == text)
-        let delivering = try back.sending.configuration(world.delivery(), isInParts: true)
+        let delivering = try back.sending.configuration(fixture.delivery(), isInParts: true)
         #expect(delivering.endpoint == configuration.endpoint && delivering.signatureVersion == .v1)
         #expect(delivering.additionalHeaders == [.accept] && delivering.records == nil)
     }
@@ -62,14 +62,14 @@ import WaybillCore
         var configuration = AliyunOSSClient.Configuration(endpoint: endpoint, bucket: "scans")
         configuration.region = "cn-hangzhou"
         let upload = try DurableOSSUpload([1], to: "k", configuration: configuration, credential: "a")
-        #expect(try upload.sending.place() == endpoint)
+        #expect(try upload.sending.parsedEndpoint() == endpoint)
         let host = endpoint.form == .virtualHost ? "scans.\(endpoint.host)" : endpoint.host
         #expect(upload.lane.description.hasPrefix(host) && upload.lane.description.hasSuffix(" as a"))
     }
 
     @Test func `all options of a Qiniu upload survive encoding, its policy without a deadline`() async throws {
-        let world = try DurableWorld()
-        let file = try world.file(1_000)
+        let fixture = try DurableFixture()
+        let file = try fixture.file(1_000)
         var options = QiniuPutOptions()
         options.variables = ["order": "7"]
         options.metadata = ["author": "alice"]
@@ -87,7 +87,7 @@ import WaybillCore
         policy.storageClass = .infrequent
         let upload = try await DurableQiniuUpload(
             file: file.path, to: "cards/7.mov", in: "photos", credential: "test",
-            configuration: world.qiniuConfiguration, contentType: "image/jpeg", options: options, policy: policy,
+            configuration: fixture.qiniuConfiguration, contentType: "image/jpeg", options: options, policy: policy,
             tokenLifetime: .seconds(600))
         let text = try Self.written(upload)
         let back: DurableQiniuUpload = try Self.read(text)
@@ -112,15 +112,15 @@ import WaybillCore
     }
 
     @Test(arguments: [
-        QiniuHosts.fixed(["up.example:8080"]), .regions([.z0, .as0]), .askedOfQiniu,
+        QiniuHosts.fixed(["up.example:8080"]), .regions([.z0, .as0]), .queriedFromQiniu,
     ])
     func `hosts survive encoding`(_ hosts: QiniuHosts) async throws {
-        let world = try DurableWorld()
+        let fixture = try DurableFixture()
         var configuration = QiniuClient.Configuration()
         configuration.hosts = hosts
-        let sending = QiniuSending(configuration)
-        let back = try JSONDecoder().decode(QiniuSending.self, from: JSONEncoder().encode(sending))
-        #expect(back == sending && back.configuration(world.delivery(), isInParts: false).hosts == hosts)
+        let sending = QiniuDeliverySettings(configuration)
+        let back = try JSONDecoder().decode(QiniuDeliverySettings.self, from: JSONEncoder().encode(sending))
+        #expect(back == sending && back.configuration(fixture.delivery(), isInParts: false).hosts == hosts)
     }
 
     @Test func `uploads encoded by earlier releases can be decoded`() throws {
@@ -150,8 +150,8 @@ import WaybillCore
         let secret = "SECRET-THAT-NOBODY-WRITES"
         var settings = OSSStoreSettings()
         settings.accounts = [OSSAccount("ak", "sk", token: secret)]
-        let world = try DurableWorld(settings)
-        let file = try world.file(isOSS ? 400_000 : 3 << 20)
+        let fixture = try DurableFixture(settings)
+        let file = try fixture.file(isOSS ? 400_000 : 3 << 20)
         let accounts = StoreAccounts(
             oss: [
                 "test": .fixed(
@@ -160,15 +160,15 @@ import WaybillCore
         let kept = Watched<[[UInt8]]>([])
         let text: String
         if isOSS {
-            let upload = try await world.toOSS(file.path)
+            let upload = try await fixture.toOSS(file.path)
             text = try Self.written(upload) + "\(upload)" + String(reflecting: upload)
-            _ = try await upload.deliver(world.delivery(kept: kept, accounts))
+            _ = try await upload.deliver(fixture.delivery(kept: kept, accounts))
         } else {
-            let upload = try await world.toQiniu(file.path)
+            let upload = try await fixture.toQiniu(file.path)
             text = try Self.written(upload) + "\(upload)" + String(reflecting: upload)
             // The store has another secret: only the encoded data matters here.
-            _ = try await uploadError { try await upload.deliver(world.delivery(kept: kept, accounts)) }
-            _ = try await upload.deliver(world.delivery(kept: kept))
+            _ = try await uploadError { try await upload.deliver(fixture.delivery(kept: kept, accounts)) }
+            _ = try await upload.deliver(fixture.delivery(kept: kept))
         }
         let records = kept.value.map { String(decoding: $0, as: UTF8.self) }
         #expect(records.count >= 4)
@@ -179,44 +179,45 @@ import WaybillCore
     }
 
     @Test func `options that can't be encoded or sent are refused on creation`() async throws {
-        let world = try DurableWorld()
-        let file = try world.file(300_000)
+        let fixture = try DurableFixture()
+        let file = try fixture.file(300_000)
         for name in ["authorization", "x-oss-security-token", "x-oss-server-side-encryption-customer-key", "Cookie"] {
             let error = try await storeError {
-                try await world.toOSS(file.path) { $0.headers[HTTPField.Name(name)!] = "x" }
+                try await fixture.toOSS(file.path) { $0.headers[HTTPField.Name(name)!] = "x" }
             }
             #expect(error.code.description == "notDurable" && error.message.lowercased().contains(name.lowercased()))
         }
-        #expect(try await storeError { try await world.toOSS("/nowhere") }.code.description == "fileNotFound")
-        #expect(try await storeError { try await world.toOSS(file.path, "/k") }.code == .invalidKey)
+        #expect(try await storeError { try await fixture.toOSS("/nowhere") }.code.description == "fileNotFound")
+        #expect(try await storeError { try await fixture.toOSS(file.path, "/k") }.code == .invalidKey)
         #expect(
-            try await storeError { try await world.toOSS(file.path) { $0.trafficLimit = 1 } }.code == .invalidArgument)
+            try await storeError { try await fixture.toOSS(file.path) { $0.trafficLimit = 1 } }.code == .invalidArgument
+        )
         let noBucket = AliyunOSSClient.Configuration(endpoint: try .region("cn-hangzhou"))
         #expect(
             try await storeError { try DurableOSSUpload([1], to: "k", configuration: noBucket, credential: "a") }.code
                 == .invalidBucket)
         let tooLong = String(repeating: "k", count: 750)
-        #expect(try await storeError { try await world.toQiniu(file.path, tooLong) }.code == .invalidArgument)
+        #expect(try await storeError { try await fixture.toQiniu(file.path, tooLong) }.code == .invalidArgument)
         let policy = QiniuPutPolicy(scope: .key("other", bucket: "photos"), deadline: .now)
         #expect(
-            try await storeError { try await world.toQiniu(file.path, policy: policy) }.code == .invalidPutPolicy)
+            try await storeError { try await fixture.toQiniu(file.path, policy: policy) }.code == .invalidPutPolicy)
     }
 
     @Test func `paths become absolute, and a prepared object provides key and type`() async throws {
-        let world = try DurableWorld()
+        let fixture = try DurableFixture()
         let object = PreparedObject(
             key: "cards/7.jpg", source: .bytes([1, 2, 3]), length: 3, contentType: "image/jpeg",
             metadata: ["side": "front"], sha256: nil, report: nil)
-        let oss = try await DurableOSSUpload(object, configuration: world.ossConfiguration, credential: "test")
+        let oss = try await DurableOSSUpload(object, configuration: fixture.ossConfiguration, credential: "test")
         #expect(oss.key == "cards/7.jpg" && oss.options.contentType == "image/jpeg")
         #expect(oss.options.metadata == ["side": "front"])
         let qiniu = try await DurableQiniuUpload(
-            object, in: "photos", credential: "test", configuration: world.qiniuConfiguration)
+            object, in: "photos", credential: "test", configuration: fixture.qiniuConfiguration)
         #expect(qiniu.key == "cards/7.jpg" && qiniu.fileName == "7.jpg" && qiniu.contentType == "image/jpeg")
-        _ = try await oss.deliver(world.delivery())
-        _ = try await qiniu.deliver(world.delivery())
-        #expect(world.oss.object("cards/7.jpg")?.fields["x-oss-meta-side"] == "front")
-        #expect(world.qiniu.object("cards/7.jpg")?.metadata == ["x-qn-meta-side": "front"])
+        _ = try await oss.deliver(fixture.delivery())
+        _ = try await qiniu.deliver(fixture.delivery())
+        #expect(fixture.oss.object("cards/7.jpg")?.fields["x-oss-meta-side"] == "front")
+        #expect(fixture.qiniu.object("cards/7.jpg")?.metadata == ["x-qn-meta-side": "front"])
         #expect(throws: EncodingError.self) { try Self.written(oss) }
         #expect(try AbsolutePath.of("a/b").hasPrefix("/") && AbsolutePath.of("a/b").hasSuffix("/a/b"))
     }

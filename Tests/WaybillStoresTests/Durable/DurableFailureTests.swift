@@ -28,7 +28,7 @@ import WaybillCore
         var testDescription: String
         var ending: String
         var fail: @Sendable (OSSStore) -> Void = { _ in }
-        var accounts: @Sendable () -> any NamedCredentials = { DurableWorld.accounts }
+        var accounts: @Sendable () -> any NamedCredentials = { DurableFixture.accounts }
         var change: @Sendable (inout OSSObjectOptions) -> Void = { _ in }
     }
 
@@ -51,11 +51,11 @@ import WaybillCore
         OSSRow(testDescription: "other bytes", ending: "transient", fail: { $0.fail(.wrongChecksum, times: nil) }),
         OSSRow(
             testDescription: "a clock that can't be put right", ending: "lane",
-            fail: { $0.skew(OSSSkew(seconds: 7_200, telling: .dateOf1970)) }),
+            fail: { $0.skew(OSSSkew(seconds: 7_200, report: .dateOf1970)) }),
         OSSRow(
             testDescription: "credentials that ran out", ending: "lane",
             accounts: {
-                var keys = DurableWorld.ossKeys
+                var keys = DurableFixture.ossKeys
                 keys.expiration = Date(timeIntervalSince1970: 1_700_000_000)
                 return StoreAccounts(oss: ["test": .fixed(keys)])
             }),
@@ -63,22 +63,22 @@ import WaybillCore
     ]
 
     @Test(arguments: ossRows) func `each failure of OSS has its failure class`(_ row: OSSRow) async throws {
-        let world = try DurableWorld()
-        let file = try world.file(100_000)
-        row.fail(world.oss)
-        let upload = try await world.toOSS(file.path, "k", row.change)
-        let error = try await uploadError { try await upload.deliver(world.delivery(row.accounts())) }
+        let fixture = try DurableFixture()
+        let file = try fixture.file(100_000)
+        row.fail(fixture.oss)
+        let upload = try await fixture.toOSS(file.path, "k", row.change)
+        let error = try await uploadError { try await upload.deliver(fixture.delivery(row.accounts())) }
         #expect(Self.kind(error) == row.ending, "\(String(reflecting: error))")
         if row.testDescription == "busy" { #expect(error.retryAfter == .seconds(7)) }
-        let said = "\(error) \(String(reflecting: error)) \(String(describing: error.cause))"
-        #expect(!said.contains("OSS4-HMAC") && !said.contains("\"sk\""))
+        let description = "\(error) \(String(reflecting: error)) \(String(describing: error.cause))"
+        #expect(!description.contains("OSS4-HMAC") && !description.contains("\"sk\""))
     }
 
     struct QiniuRow: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var ending: String
         var fault: QiniuFault?
-        var accounts: @Sendable () -> any NamedCredentials = { DurableWorld.accounts }
+        var accounts: @Sendable () -> any NamedCredentials = { DurableFixture.accounts }
     }
 
     static let qiniuRows = [
@@ -99,41 +99,41 @@ import WaybillCore
         QiniuRow(testDescription: "an unknown account", ending: "lane", accounts: { CredentialTable { _ in nil } }),
         QiniuRow(
             testDescription: "a token for another bucket", ending: "refused",
-            accounts: { StoreAccounts(qiniu: ["test": .keys(DurableWorld.qiniuKeys, bucket: "other")]) }),
+            accounts: { StoreAccounts(qiniu: ["test": .keys(DurableFixture.qiniuKeys, bucket: "other")]) }),
         QiniuRow(
-            testDescription: "nobody gives a token", ending: "lane",
+            testDescription: "no token provider", ending: "lane",
             accounts: { StoreAccounts(qiniu: ["test": .provider { _ in throw CancellationError() }]) }),
     ]
 
     @Test(arguments: qiniuRows)
     func `each failure of Qiniu has its failure class`(_ row: QiniuRow) async throws {
-        let world = try DurableWorld()
-        let file = try world.file(100_000)
-        if let fault = row.fault { world.qiniu.fail(fault, times: nil) }
-        let upload = try await world.toQiniu(file.path)
-        let error = try await uploadError { try await upload.deliver(world.delivery(row.accounts())) }
+        let fixture = try DurableFixture()
+        let file = try fixture.file(100_000)
+        if let fault = row.fault { fixture.qiniu.fail(fault, times: nil) }
+        let upload = try await fixture.toQiniu(file.path)
+        let error = try await uploadError { try await upload.deliver(fixture.delivery(row.accounts())) }
         #expect(Self.kind(error) == row.ending, "\(String(reflecting: error))")
     }
 
     @Test(arguments: [true, false]) func `a refused connection is classified as offline`(_ isOSS: Bool) async throws {
-        let world = try DurableWorld()
+        let fixture = try DurableFixture()
         let closed = try ClosedPort()
-        let file = try world.file(1_000)
+        let file = try fixture.file(1_000)
         let error: UploadError
         if isOSS {
-            var configuration = try world.ossConfiguration
+            var configuration = try fixture.ossConfiguration
             configuration.endpoint = try OSSEndpoint("http://127.0.0.1:\(closed.port)")
             let upload = try await DurableOSSUpload(
                 file: file.path, to: "k", configuration: configuration, credential: "test")
-            error = try await uploadError { try await upload.deliver(world.delivery()) }
+            error = try await uploadError { try await upload.deliver(fixture.delivery()) }
         } else {
             var query = QiniuRegionQuery()
             query.services = ["http://127.0.0.1:\(closed.port)"]
             var configuration = QiniuClient.Configuration()
-            configuration.hosts = .asked(query)
+            configuration.hosts = .queried(query)
             let upload = try await DurableQiniuUpload(
                 file: file.path, to: "k", in: "photos", credential: "test", configuration: configuration)
-            error = try await uploadError { try await upload.deliver(world.delivery()) }
+            error = try await uploadError { try await upload.deliver(fixture.delivery()) }
         }
         #expect(Self.kind(error) == "offline" && error.code == .cannotConnect, "\(error)")
     }
@@ -156,65 +156,65 @@ import WaybillCore
     private static let lost = UploadError.Code("connectionLost")
 
     @Test func `expired credentials block the lane, and valid ones unblock both items`() async throws {
-        let world = try DurableWorld()
-        let file = try world.file(1_000)
+        let fixture = try DurableFixture()
+        let file = try fixture.file(1_000)
         let isGood = Watched(false)
         let provider = CredentialProvider.federated(pace: CredentialPace(minimumInterval: .zero, initialBackoff: .zero))
         {
-            var keys = DurableWorld.ossKeys
+            var keys = DurableFixture.ossKeys
             if !isGood.value { keys.expiration = Date(timeIntervalSince1970: 1_700_000_000) }
             return keys
         }
         let accounts = StoreAccounts(oss: ["test": provider])
-        let outbox = try await world.open(accounts)
-        try await outbox.enqueue(try await world.toOSS(file.path, "a"))
-        try await outbox.enqueue(try await world.toOSS(file.path, "b"))
-        try await world.deliver(outbox)
-        let lane = try await world.toOSS(file.path).lane.description
+        let outbox = try await fixture.open(accounts)
+        try await outbox.enqueue(try await fixture.toOSS(file.path, "a"))
+        try await outbox.enqueue(try await fixture.toOSS(file.path, "b"))
+        try await fixture.deliver(outbox)
+        let lane = try await fixture.toOSS(file.path).lane.description
         #expect(try await outbox.blockedLanes() == [lane: "credentialRefreshFailed"])
-        #expect(try await outbox.tally()[.ready] == 2 && world.oss.state.log.isEmpty)
+        #expect(try await outbox.tally()[.ready] == 2 && fixture.oss.state.log.isEmpty)
         for try await item in outbox.items() { #expect(item.attempts == 0) }
         isGood.update { $0 = true }
         try await outbox.unblock(lane: lane)
-        try await world.deliver(outbox)
+        try await fixture.deliver(outbox)
         #expect(try await outbox.tally()[.done] == 2)
         await outbox.close()
     }
 
     @Test func `clock skew is detected once for all deliveries of an account`() async throws {
-        let world = try DurableWorld()
-        world.oss.skew(OSSSkew(seconds: 7_200, telling: .serverTime))
-        let file = try world.file(1_000)
-        let accounts = DurableWorld.accounts
+        let fixture = try DurableFixture()
+        fixture.oss.skew(OSSSkew(seconds: 7_200, report: .serverTime))
+        let file = try fixture.file(1_000)
+        let accounts = DurableFixture.accounts
         for number in 0..<5 {
-            _ = try await world.toOSS(file.path, "\(number)").deliver(world.delivery(accounts))
+            _ = try await fixture.toOSS(file.path, "\(number)").deliver(fixture.delivery(accounts))
         }
-        #expect(world.oss.state.log(.putObject).count == 6)
-        #expect(world.oss.state.log(.putObject).filter { $0.status == 403 }.count == 1)
+        #expect(fixture.oss.state.log(.putObject).count == 6)
+        #expect(fixture.oss.state.log(.putObject).filter { $0.status == 403 }.count == 1)
     }
 
     @Test func `the region is queried once for all deliveries of an account`() async throws {
-        let world = try DurableWorld()
-        let file = try world.file(1_000)
+        let fixture = try DurableFixture()
+        let file = try fixture.file(1_000)
         var query = QiniuRegionQuery()
-        query.services = [world.qiniu.url()]
+        query.services = [fixture.qiniu.url()]
         query.suffixes = ["127.0.0.1"]
-        var configuration = world.qiniuConfiguration
-        configuration.hosts = .asked(query)
+        var configuration = fixture.qiniuConfiguration
+        configuration.hosts = .queried(query)
         configuration.usesTLS = false
-        let accounts = DurableWorld.accounts
+        let accounts = DurableFixture.accounts
         for number in 0..<5 {
             let upload = try await DurableQiniuUpload(
                 file: file.path, to: "\(number)", in: "photos", credential: "test", configuration: configuration)
-            _ = try await upload.deliver(world.delivery(accounts))
+            _ = try await upload.deliver(fixture.delivery(accounts))
         }
-        #expect(world.qiniu.state.log(.regions).count == 1 && world.qiniu.state.log(.form).count == 5)
+        #expect(fixture.qiniu.state.log(.regions).count == 1 && fixture.qiniu.state.log(.form).count == 5)
     }
 
     @Test func `named accounts are JSON for OSS, and a token or JSON for Qiniu`() async throws {
-        let world = try DurableWorld()
-        let file = try world.file(1_000)
-        let token = try DurableWorld.qiniuKeys.uploadToken(
+        let fixture = try DurableFixture()
+        let file = try fixture.file(1_000)
+        let token = try DurableFixture.qiniuKeys.uploadToken(
             for: QiniuPutPolicy(scope: .bucket("photos"), deadline: .now + 600))
         let table = CredentialTable { name in
             switch name {
@@ -226,34 +226,34 @@ import WaybillCore
             }
         }
         for credentials in [table as any NamedCredentials, StoreAccounts(others: table)] {
-            _ = try await world.toOSS(file.path, credential: "oss").deliver(world.delivery(credentials))
-            _ = try await world.toQiniu(file.path, credential: "keys").deliver(world.delivery(credentials))
-            _ = try await world.toQiniu(file.path, credential: "token").deliver(world.delivery(credentials))
+            _ = try await fixture.toOSS(file.path, credential: "oss").deliver(fixture.delivery(credentials))
+            _ = try await fixture.toQiniu(file.path, credential: "keys").deliver(fixture.delivery(credentials))
+            _ = try await fixture.toQiniu(file.path, credential: "token").deliver(fixture.delivery(credentials))
             for name in ["broken", "nobody"] {
-                let upload = try await world.toQiniu(file.path, credential: name)
-                let error = try await uploadError { try await upload.deliver(world.delivery(credentials)) }
+                let upload = try await fixture.toQiniu(file.path, credential: name)
+                let error = try await uploadError { try await upload.deliver(fixture.delivery(credentials)) }
                 #expect(Self.kind(error) == "lane" && error.message.contains(name))
             }
             // A policy needs keys for signing; an existing token already has one.
             let policy = QiniuPutPolicy(scope: .bucket("photos"), deadline: .now)
-            let own = try await world.toQiniu(file.path, credential: "token", policy: policy)
-            let error = try await uploadError { try await own.deliver(world.delivery(credentials)) }
+            let own = try await fixture.toQiniu(file.path, credential: "token", policy: policy)
+            let error = try await uploadError { try await own.deliver(fixture.delivery(credentials)) }
             #expect(Self.kind(error) == "refused")
         }
-        #expect(world.oss.object("k")?.timesStored == 2 && world.qiniu.object("k")?.timesStored == 4)
+        #expect(fixture.oss.object("k")?.timesStored == 2 && fixture.qiniu.object("k")?.timesStored == 4)
     }
 
     @Test func `releasing accounts frees their cached clients`() async throws {
-        let world = try DurableWorld()
-        let file = try world.file(1_000)
-        let token = try DurableWorld.qiniuKeys.uploadToken(
+        let fixture = try DurableFixture()
+        let file = try fixture.file(1_000)
+        let token = try DurableFixture.qiniuKeys.uploadToken(
             for: QiniuPutPolicy(scope: .bucket("photos"), deadline: .now + 600))
         weak var left: StoreAccounts?
         do {
             let accounts = StoreAccounts(others: CredentialTable { _ in token.text })
             left = accounts
-            _ = try await world.toQiniu(file.path, credential: "token").deliver(world.delivery(accounts))
+            _ = try await fixture.toQiniu(file.path, credential: "token").deliver(fixture.delivery(accounts))
         }
-        #expect(left == nil && world.qiniu.object("k") != nil)
+        #expect(left == nil && fixture.qiniu.object("k") != nil)
     }
 }

@@ -14,84 +14,84 @@ import WaybillCore
 
     @Test func `a killed OSS delivery resumes from the parts of the store`() async throws {
         var random = SeededGenerator()
-        let world = try DurableWorld()
+        let fixture = try DurableFixture()
         let disk = try TemporaryDirectory.forSparseFiles()
         let path = try Self.file(in: disk, &random)
-        var configuration = try world.ossConfiguration
+        var configuration = try fixture.ossConfiguration
         configuration.partSize = .bytes(Int64(Self.partSize))
-        configuration.partsAtOnce = 3
+        configuration.maximumConcurrentParts = 3
         let upload = try await DurableOSSUpload(
             file: path, to: "films/7.mov", configuration: configuration, credential: "test")
-        try await Self.handOver(upload, world)
+        try await Self.enqueue(upload, fixture)
         let kills = Int.random(in: 4...6, using: &random)
         for kill in 0..<kills {
-            let mark = world.oss.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
-            let child = try Self.program(world)
-            world.oss.onBytesReceived(bytes: mark) { child.signal(9) }
+            let mark = fixture.oss.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
+            let child = try Self.program(fixture)
+            fixture.oss.onBytesReceived(bytes: mark) { child.signal(9) }
             let end = try await child.finish()
             #expect(end.exit == .signal(9), "seed \(random.seed), kill \(kill): \(end.errorText)")
-            try await world.oss.settled()
+            try await fixture.oss.settled()
         }
-        let last = try await Self.program(world).finish()
+        let last = try await Self.program(fixture).finish()
         let comment: Comment = "seed \(random.seed), \(kills) kills"
         #expect(last.exit == .status(0) && last.text == "1\n", "\(last.text) \(last.errorText), seed \(random.seed)")
 
-        let state = try await world.oss.settled()
+        let state = try await fixture.oss.settled()
         let count = Self.size / Self.partSize
         #expect(state.counts.values.allSatisfy { $0.resentAfterStored == 0 && $0.peakInFlight <= 1 }, comment)
         // An upload ID that was created, but not recorded before the program died, has no parts.
         #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
         let begun = state.counts.values.reduce(0) { $0 + $1.begun }
         #expect(begun <= count + kills * 3, comment)
-        let object = try #require(world.oss.object("films/7.mov"), comment)
+        let object = try #require(fixture.oss.object("films/7.mov"), comment)
         #expect(object.timesStored == 1 && object.content.size == Self.size && object.parts.count == count, comment)
         for number in 1...count {
             let wanted = try StoredBytes(ofFile: path, from: (number - 1) * Self.partSize, count: Self.partSize)
             #expect(object.parts[number]?.md5 == wanted.md5, "part \(number), \(comment)")
         }
-        #expect(world.oss.complaints == [], comment)
-        try await Self.checkDone(world)
+        #expect(fixture.oss.complaints == [], comment)
+        try await Self.checkDone(fixture)
         print("OSS from an outbox: \(kills) kills, \(begun) parts begun for \(count)")
     }
 
     @Test func `a killed Qiniu delivery resumes from the parts of the store`() async throws {
         var random = SeededGenerator()
-        let world = try DurableWorld()
+        let fixture = try DurableFixture()
         let disk = try TemporaryDirectory.forSparseFiles()
         let path = try Self.file(in: disk, &random)
-        var configuration = world.qiniuConfiguration
+        var configuration = fixture.qiniuConfiguration
         configuration.partSize = .bytes(Int64(Self.partSize))
-        configuration.partsAtOnce = 3
+        configuration.maximumConcurrentParts = 3
         let upload = try await DurableQiniuUpload(
             file: path, to: "film", in: "photos", credential: "test", configuration: configuration)
-        try await Self.handOver(upload, world)
+        try await Self.enqueue(upload, fixture)
         let kills = Int.random(in: 3...5, using: &random)
         for kill in 0..<kills {
-            let mark = world.qiniu.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
-            let child = try Self.program(world)
-            world.qiniu.onBytesReceived(bytes: mark) { child.signal(9) }
+            let mark = fixture.qiniu.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
+            let child = try Self.program(fixture)
+            fixture.qiniu.onBytesReceived(bytes: mark) { child.signal(9) }
             let end = try await child.finish()
             #expect(end.exit == .signal(9), "seed \(random.seed), kill \(kill): \(end.errorText)")
-            try await world.qiniu.settled()
+            try await fixture.qiniu.settled()
         }
-        let last = try await Self.program(world).finish()
+        let last = try await Self.program(fixture).finish()
         let comment: Comment = "seed \(random.seed), \(kills) kills"
         #expect(last.exit == .status(0) && last.text == "1\n", "\(last.text) \(last.errorText), seed \(random.seed)")
-        let state = try await world.qiniu.settled()
+        let state = try await fixture.qiniu.settled()
         let count = Self.size / Self.partSize
         #expect(state.counts.values.allSatisfy { $0.resentAfterStored == 0 && $0.peakInFlight <= 1 }, comment)
-        let object = try #require(world.qiniu.object("film"), comment)
+        let object = try #require(fixture.qiniu.object("film"), comment)
         #expect(object.content.size == Self.size, comment)
         #expect(object.timesStored == 1, comment)
         #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
-        #expect(world.qiniu.complaints == [], comment)
-        try await Self.checkDone(world)
+        #expect(fixture.qiniu.complaints == [], comment)
+        try await Self.checkDone(fixture)
         let begun = state.counts.values.reduce(0) { $0 + $1.begun }
         print("Qiniu from an outbox: \(kills) kills, \(begun) parts begun for \(count)")
     }
 
-    private static func handOver(_ upload: some DurableUpload, _ world: DurableWorld) async throws {
-        let outbox = try await world.open()
+    private static func enqueue(_ upload: some DurableUpload, _ fixture: DurableFixture) async throws {
+        let outbox = try await fixture.open()
         // If the program is killed before a part is complete, there is no progress; that may happen each time.
         var options = EnqueueOptions()
         options.maxAttempts = 100
@@ -99,15 +99,15 @@ import WaybillCore
         await outbox.close()
     }
 
-    private static func checkDone(_ world: DurableWorld) async throws {
-        let outbox = try await world.open()
+    private static func checkDone(_ fixture: DurableFixture) async throws {
+        let outbox = try await fixture.open()
         let results = try await outbox.results()
         #expect(results.count == 1 && results.allSatisfy { $0.isDelivered && $0.status == 200 })
         await outbox.close()
     }
 
-    private static func program(_ world: DurableWorld) throws -> ChildProcess {
-        try ChildProcess("\(ProjectRoot.products)/StoreTestHelper", ["outbox", world.folder.path("outbox")])
+    private static func program(_ fixture: DurableFixture) throws -> ChildProcess {
+        try ChildProcess("\(ProjectRoot.products)/StoreTestHelper", ["outbox", fixture.folder.path("outbox")])
     }
 
     /// A file of zeros with random bytes in each part.

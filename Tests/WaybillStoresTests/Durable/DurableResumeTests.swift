@@ -11,107 +11,107 @@ import WaybillCore
     @Test(arguments: [true, false])
     func `an upload stopped at random sends no part that the store lists`(_ isOSS: Bool) async throws {
         var random = SeededGenerator()
-        let world = try DurableWorld()
-        let file = try world.file(isOSS ? 30 * 102_400 + 7 : 12 << 20)
-        var outbox = try await world.open()
+        let fixture = try DurableFixture()
+        let file = try fixture.file(isOSS ? 30 * 102_400 + 7 : 12 << 20)
+        var outbox = try await fixture.open()
         if isOSS {
-            try await outbox.enqueue(try await world.toOSS(file.path))
+            try await outbox.enqueue(try await fixture.toOSS(file.path))
         } else {
-            try await outbox.enqueue(try await world.toQiniu(file.path))
+            try await outbox.enqueue(try await fixture.toQiniu(file.path))
         }
         for _ in 1...5 {
-            let wanted = world.openParts + Int.random(in: 1...(isOSS ? 4 : 2), using: &random)
-            let run = Task { [outbox] in try await outbox.runUntilIdle(session: world.session) }
+            let wanted = fixture.openParts + Int.random(in: 1...(isOSS ? 4 : 2), using: &random)
+            let run = Task { [outbox] in try await outbox.runUntilIdle(session: fixture.session) }
             if isOSS {
-                world.oss.once({ $0.uploads.values.reduce(0) { $0 + $1.parts.count } >= wanted }) { run.cancel() }
+                fixture.oss.once({ $0.uploads.values.reduce(0) { $0 + $1.parts.count } >= wanted }) { run.cancel() }
             } else {
-                world.qiniu.once({ $0.uploads.values.reduce(0) { $0 + $1.parts.count } >= wanted }) { run.cancel() }
+                fixture.qiniu.once({ $0.uploads.values.reduce(0) { $0 + $1.parts.count } >= wanted }) { run.cancel() }
             }
             try await run.value
             await outbox.close()
-            _ = try await world.oss.settled()
-            _ = try await world.qiniu.settled()
-            outbox = try await world.open()
+            _ = try await fixture.oss.settled()
+            _ = try await fixture.qiniu.settled()
+            outbox = try await fixture.open()
         }
-        try await world.deliver(outbox)
+        try await fixture.deliver(outbox)
         let comment: Comment = "seed \(random.seed)"
         #expect(try await outbox.tally()[.done] == 1, comment)
         if isOSS {
-            #expect(world.oss.object("k")?.content.crc64 == CRC64(of: file.bytes).value, comment)
-            #expect(world.oss.object("k")?.timesStored == 1 && world.oss.state.log(.initiate).count == 1, comment)
-            let counts = world.oss.state.counts.values
+            #expect(fixture.oss.object("k")?.content.crc64 == CRC64(of: file.bytes).value, comment)
+            #expect(fixture.oss.object("k")?.timesStored == 1 && fixture.oss.state.log(.initiate).count == 1, comment)
+            let counts = fixture.oss.state.counts.values
             #expect(counts.allSatisfy { $0.resentAfterStored == 0 && $0.peakInFlight == 1 && $0.stored == 1 }, comment)
         } else {
-            #expect(world.qiniu.object("k")?.content.size == file.bytes.count, comment)
-            #expect(world.qiniu.object("k")?.timesStored == 1 && world.qiniu.state.log(.begin).count == 1, comment)
-            let counts = world.qiniu.state.counts.values
+            #expect(fixture.qiniu.object("k")?.content.size == file.bytes.count, comment)
+            #expect(fixture.qiniu.object("k")?.timesStored == 1 && fixture.qiniu.state.log(.begin).count == 1, comment)
+            let counts = fixture.qiniu.state.counts.values
             #expect(counts.allSatisfy { $0.resentAfterStored == 0 && $0.peakInFlight == 1 && $0.stored == 1 }, comment)
         }
         // Resume records are stored only in the queue.
-        #expect(try world.folder.names().sorted() == ["film.mov", "outbox"])
+        #expect(try fixture.folder.names().sorted() == ["film.mov", "outbox"])
         await outbox.close()
     }
 
     @Test func `a failing part costs neither earlier parts nor an attempt`() async throws {
-        let world = try DurableWorld()
-        let file = try world.file(1_000_000)
-        let outbox = try await world.open { $0.retry.maxAttempts = 2 }
-        var configuration = try world.ossConfiguration
-        configuration.partsAtOnce = 1
+        let fixture = try DurableFixture()
+        let file = try fixture.file(1_000_000)
+        let outbox = try await fixture.open { $0.retry.maxAttempts = 2 }
+        var configuration = try fixture.ossConfiguration
+        configuration.maximumConcurrentParts = 1
         try await outbox.enqueue(
             try await DurableOSSUpload(file: file.path, to: "k", configuration: configuration, credential: "test"))
         // A delivery completes some parts and then reaches one that fails four times, which ends it; three retries
         // twice are within the session's budget.
-        for part in [3, 6] { world.oss.fail(.html(status: 500), on: .uploadPart, part: part, times: 4) }
-        try await world.deliver(outbox)
+        for part in [3, 6] { fixture.oss.fail(.html(status: 500), on: .uploadPart, part: part, times: 4) }
+        try await fixture.deliver(outbox)
         let result = try #require(try await outbox.results().first)
         #expect(result.isDelivered, "\(result.message ?? ""), \(result.item.reason ?? "")")
-        #expect(world.oss.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
-        #expect(world.oss.state.log(.uploadPart).count { $0.status == 500 } == 8)
+        #expect(fixture.oss.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
+        #expect(fixture.oss.state.log(.uploadPart).count { $0.status == 500 } == 8)
         await outbox.close()
     }
 
     @Test func `a file replaced between deliveries starts a new upload and aborts the old one`()
         async throws
     {
-        let world = try DurableWorld()
-        let file = try world.file(500_000)
-        let outbox = try await world.open()
+        let fixture = try DurableFixture()
+        let file = try fixture.file(500_000)
+        let outbox = try await fixture.open()
         var options = EnqueueOptions()
         options.onChange = .restart
-        try await outbox.enqueue(try await world.toOSS(file.path), options: options)
-        let run = Task { try await outbox.runUntilIdle(session: world.session) }
-        world.oss.once({ $0.uploads.values.contains { !$0.parts.isEmpty } }) { run.cancel() }
+        try await outbox.enqueue(try await fixture.toOSS(file.path), options: options)
+        let run = Task { try await outbox.runUntilIdle(session: fixture.session) }
+        fixture.oss.once({ $0.uploads.values.contains { !$0.parts.isEmpty } }) { run.cancel() }
         try await run.value
-        _ = try await world.oss.settled()
-        let later = try world.file(400_000, seed: 8)
-        try await world.deliver(outbox)
+        _ = try await fixture.oss.settled()
+        let later = try fixture.file(400_000, seed: 8)
+        try await fixture.deliver(outbox)
         #expect(try await outbox.tally()[.done] == 1)
-        #expect(world.oss.object("k")?.content.crc64 == CRC64(of: later.bytes).value)
-        #expect(world.oss.state.aborted.count == 1 && world.oss.state.uploads.isEmpty)
+        #expect(fixture.oss.object("k")?.content.crc64 == CRC64(of: later.bytes).value)
+        #expect(fixture.oss.state.aborted.count == 1 && fixture.oss.state.uploads.isEmpty)
         await outbox.close()
     }
 
     @Test func `the number of record writes is bounded for 10,000 parts`() async throws {
         let kept = Watched<[[UInt8]]>([])
-        let world = try DurableWorld()
-        let keeper = DeliveryRecord(world.delivery(kept: kept))
-        let source = try await SourceFile.look(at: try world.file(10).path)
+        let fixture = try DurableFixture()
+        let recordStore = DeliveryRecordStore(fixture.delivery(kept: kept))
+        let source = try await SourceFile.look(at: try fixture.file(10).path)
         var subject = ResumeSubject(endpoint: "e", bucket: "b", key: "k", source: source, path: "/p", partSize: 1)
         subject.clearDevice()
         var record = ResumeRecord(subject: subject, uploadID: "u")
-        try await keeper.save(record)
+        try await recordStore.save(record)
         for number in 1...10_000 {
             record.parts.append(PartReceipt(number: number, size: 1, tag: "t"))
-            if number % 50 == 0 || number < 200 { try await keeper.note(record) }
+            if number % 50 == 0 || number < 200 { try await recordStore.note(record) }
         }
         #expect((60...400).contains(kept.value.count))
-        guard case .usable(let found) = try await keeper.load(subject, at: 0) else {
+        guard case .usable(let found) = try await recordStore.load(subject, at: 0) else {
             Issue.record("it can be gone on from")
             return
         }
         #expect(found.parts.count > 9_700)
-        await keeper.remove()
-        #expect(try await keeper.load(subject, at: 0) == .none && kept.value.last == [])
+        await recordStore.remove()
+        #expect(try await recordStore.load(subject, at: 0) == .none && kept.value.last == [])
     }
 }

@@ -104,45 +104,47 @@ import WaybillCore
     }
 
     private func run(_ row: Row, size: Int) async throws {
-        let ground = try QiniuWorld(hosts: 2)
-        ground.store.fail(row.fault, on: row.operation, times: row.times)
-        let client = ground.client {
+        let fixture = try QiniuFixture(hosts: 2)
+        fixture.store.fail(row.fault, on: row.operation, times: row.times)
+        let client = fixture.client {
             // Only where no response arrives: a busy machine may delay any response.
             guard row.lingers else { return }
             $0.transfer.limits.stall = .milliseconds(500 * Slowness.factor)
             $0.transfer.limits.response = .seconds(Slowness.factor)
         }
-        let bytes = QiniuWorld.bytes(size)
-        let error = await QiniuWorld.failure { () async throws(StoreError) in
+        let bytes = QiniuFixture.bytes(size)
+        let error = await QiniuFixture.failure { () async throws(StoreError) in
             try await client.upload(.data(bytes), to: "k")
         }
-        let state = try await ground.store.settled()
+        let state = try await fixture.store.settled()
         let made = state.object("k")?.timesStored ?? 0
-        let said = "\(row.fault) on \(row.operation): \(error.map { "\($0)" } ?? "stored"), made \(made)"
+        let description = "\(row.fault) on \(row.operation): \(error.map { "\($0)" } ?? "stored"), made \(made)"
         switch row.end {
         case .stored:
-            #expect(error == nil, "\(said)")
-            #expect(row.mayRepeat ? (1...2).contains(made) : made == 1, "\(said)")
+            #expect(error == nil, "\(description)")
+            #expect(row.mayRepeat ? (1...2).contains(made) : made == 1, "\(description)")
             #expect(state.object("k")?.content.size == size)
         case .error(let code):
-            #expect(error?.code == code && error?.isStored == false, "\(said)")
-            #expect(made == 0, "\(said)")
+            #expect(error?.code == code && error?.isStored == false, "\(description)")
+            #expect(made == 0, "\(description)")
         case .storedBut(let code):
-            #expect(error?.code == code, "\(said)")
-            #expect(made == 1, "\(said)")
-            #expect(error?.isStored == (code == .storedButCallbackFailed), "\(said)")
+            #expect(error?.code == code, "\(description)")
+            #expect(made == 1, "\(description)")
+            #expect(error?.isStored == (code == .storedButCallbackFailed), "\(description)")
         case .storedUnknown:
-            #expect(error?.outcome == .unknown && error?.isStored == false, "\(said)")
-            #expect(made == 1, "\(said)")
+            #expect(error?.outcome == .unknown && error?.isStored == false, "\(description)")
+            #expect(made == 1, "\(description)")
         }
-        if let requests = row.requests { #expect(state.log(row.operation).count == requests, "\(said)") }
+        if let requests = row.requests { #expect(state.log(row.operation).count == requests, "\(description)") }
         // A stored part is never sent again, unless its stored bytes appear to be wrong.
-        #expect(row.isResent || state.counts.values.allSatisfy { $0.resentAfterStored == 0 }, "\(said)")
-        #expect(row.lingers || state.counts.values.allSatisfy { $0.peakInFlight <= 1 }, "\(said)")
-        #expect(ground.store.complaints.isEmpty)
+        #expect(row.isResent || state.counts.values.allSatisfy { $0.resentAfterStored == 0 }, "\(description)")
+        #expect(row.lingers || state.counts.values.allSatisfy { $0.peakInFlight <= 1 }, "\(description)")
+        #expect(fixture.store.complaints.isEmpty)
         // Printed errors contain no part of a token.
         for token in Set(state.log.map(\.token)).filter({ !$0.isEmpty }) {
-            for piece in token.split(separator: ":").dropFirst() { #expect(!said.contains(piece), "\(said)") }
+            for piece in token.split(separator: ":").dropFirst() {
+                #expect(!description.contains(piece), "\(description)")
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ import WaybillCore
 /// Code of the caller that does not return, and responses that don't state what happened.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct QiniuHangingTests {
     @Test func `a cancel does not wait for a token provider that ignores cancellation`() async throws {
-        let ground = try QiniuWorld()
+        let fixture = try QiniuFixture()
         let waiters = Locked<[CheckedContinuation<Void, Never>]>([])
         let asked = Watched(0)
         let tokens = QiniuTokens.provider { _ in
@@ -19,7 +19,7 @@ import WaybillCore
             }
             throw CancellationError()
         }
-        let upload = ground.client(tokens: tokens).startUpload(.data([1]), to: "k")
+        let upload = fixture.client(tokens: tokens).startUpload(.data([1]), to: "k")
         try await asked.waitUntil { $0 == 1 }
         upload.cancel()
         let error = try await #require(throws: StoreError.self) { try await upload.value }
@@ -28,9 +28,9 @@ import WaybillCore
     }
 
     @Test func `cancelling a batch cancels the closure of the next item`() async throws {
-        let ground = try QiniuWorld()
+        let fixture = try QiniuFixture()
         let asked = Watched(0)
-        let batch = ground.client().startBatch(of: 0..<10, atOnce: 2) { number in
+        let batch = fixture.client().startBatch(of: 0..<10, atOnce: 2) { number in
             asked.update { $0 += 1 }
             if number == 1 { try await Task.sleep(for: .seconds(3_600)) }
             return QiniuBatchWork(.data([1]), to: "\(number)")
@@ -42,15 +42,15 @@ import WaybillCore
     }
 
     @Test func `an object that may be stored is not sent again when its parts are gone`() async throws {
-        let ground = try QiniuWorld()
-        let file = try ground.file(2 << 20)
-        ground.store.fail(.refuse(504, ""), on: .complete)
-        ground.store.fail(.forget, on: .complete)
+        let fixture = try QiniuFixture()
+        let file = try fixture.file(2 << 20)
+        fixture.store.fail(.refuse(504, ""), on: .complete)
+        fixture.store.fail(.forget, on: .complete)
         let error = try #require(
-            await QiniuWorld.failure { () async throws(StoreError) in
-                try await ground.client { $0.formThreshold = .bytes(0) }.upload(.file(path: file.path), to: "k")
+            await QiniuFixture.failure { () async throws(StoreError) in
+                try await fixture.client { $0.formThreshold = .bytes(0) }.upload(.file(path: file.path), to: "k")
             })
         #expect(error.code == .uploadGone && error.outcome == .unknown, "\(error)")
-        #expect(try await ground.store.settled().log(.begin).count == 1)
+        #expect(try await fixture.store.settled().log(.begin).count == 1)
     }
 }

@@ -7,122 +7,122 @@ import WaybillCore
 @testable import WaybillStores
 
 @Suite(.timeLimit(.minutes(1 * Slowness.factor))) struct QiniuRegionQueryTests {
-    private func query(_ ground: QiniuWorld, _ cache: String? = nil) -> QiniuRegionQuery {
+    private func query(_ fixture: QiniuFixture, _ cache: String? = nil) -> QiniuRegionQuery {
         var query = QiniuRegionQuery()
-        query.services = [ground.store.url()]
+        query.services = [fixture.store.url()]
         query.suffixes = ["127.0.0.1"]
-        query.cacheFolder = cache
+        query.cacheDirectory = cache
         return query
     }
 
-    private func asking(
-        _ ground: QiniuWorld, _ change: (inout QiniuClient.Configuration) -> Void = { _ in }
+    private func makeClient(
+        _ fixture: QiniuFixture, _ change: (inout QiniuClient.Configuration) -> Void = { _ in }
     ) -> QiniuClient {
-        ground.client { configuration in
-            configuration.hosts = .asked(query(ground))
+        fixture.client { configuration in
+            configuration.hosts = .queried(query(fixture))
             configuration.usesTLS = false
             change(&configuration)
         }
     }
 
     @Test func `concurrent and later uploads query the region once`() async throws {
-        let ground = try QiniuWorld()
-        let client = asking(ground)
+        let fixture = try QiniuFixture()
+        let client = makeClient(fixture)
         let uploads = (0..<12).map { client.startUpload(.data([UInt8($0)]), to: "k\($0)") }
         for upload in uploads { _ = try await upload.value }
         _ = try await client.upload(.data([1]), to: "later")
-        #expect(ground.store.state.log(.regions).count == 1)
-        #expect(ground.store.state.log(.regions)[0].lines[0] == "GET /v4/query?ak=ak&bucket=photos HTTP/1.1")
-        #expect(ground.store.state.keys().count == 13)
+        #expect(fixture.store.state.log(.regions).count == 1)
+        #expect(fixture.store.state.log(.regions)[0].lines[0] == "GET /v4/query?ak=ak&bucket=photos HTTP/1.1")
+        #expect(fixture.store.state.keys().count == 13)
     }
 
     @Test func `a region response is cached for its lifetime`() async throws {
         var settings = QiniuStoreSettings()
         settings.regionLifetime = 100
-        let ground = try QiniuWorld(settings)
+        let fixture = try QiniuFixture(settings)
         let time = Locked(Date.now)
-        let client = asking(ground) { $0.now = { time.withLock { $0 } } }
+        let client = makeClient(fixture) { $0.now = { time.withLock { $0 } } }
         for (wait, asked) in [(0.0, 1), (99, 1), (2, 2)] {
             time.withLock { $0 += wait }
             _ = try await client.upload(.data([1]), to: "k")
-            #expect(ground.store.state.log(.regions).count == asked)
+            #expect(fixture.store.state.log(.regions).count == asked)
         }
     }
 
     @Test func `a region response is cached on disk if configured`() async throws {
-        let ground = try QiniuWorld()
-        let cache = try ground.folder.get().path("cache")
-        let asked = query(ground, cache)
+        let fixture = try QiniuFixture()
+        let cache = try fixture.folder.get().path("cache")
+        let asked = query(fixture, cache)
         for _ in 0..<3 {
-            _ = try await asking(ground) { $0.hosts = .asked(asked) }.upload(.data([1]), to: "k")
+            _ = try await makeClient(fixture) { $0.hosts = .queried(asked) }.upload(.data([1]), to: "k")
         }
-        #expect(ground.store.state.log(.regions).count == 1)
+        #expect(fixture.store.state.log(.regions).count == 1)
         // Cached hosts that are no longer trusted are not used.
         var other = asked
         other.suffixes = ["qiniup.com"]
-        let error = await QiniuWorld.failure { () async throws(StoreError) in
-            try await asking(ground) { $0.hosts = .asked(other) }.upload(.data([1]), to: "k")
+        let error = await QiniuFixture.failure { () async throws(StoreError) in
+            try await makeClient(fixture) { $0.hosts = .queried(other) }.upload(.data([1]), to: "k")
         }
         #expect(error?.code == .regionUnknown)
-        #expect(ground.store.state.log(.regions).count == 2)
-        try ground.folder.get().overwrite("cache/qiniu-regions.json", at: 0, [0])
-        _ = try await asking(ground) { $0.hosts = .asked(asked) }.upload(.data([1]), to: "k")
-        #expect(ground.store.state.log(.regions).count == 3)
+        #expect(fixture.store.state.log(.regions).count == 2)
+        try fixture.folder.get().overwrite("cache/qiniu-regions.json", at: 0, [0])
+        _ = try await makeClient(fixture) { $0.hosts = .queried(asked) }.upload(.data([1]), to: "k")
+        #expect(fixture.store.state.log(.regions).count == 3)
     }
 
     @Test func `an untrusted host gets no token`() async throws {
         var settings = QiniuStoreSettings()
         settings.regions = [["up.qiniup.com.evil.example", "localhost"]]
-        let ground = try QiniuWorld(settings)
-        let error = await QiniuWorld.failure { () async throws(StoreError) in
-            try await asking(ground).upload(.data([1]), to: "k")
+        let fixture = try QiniuFixture(settings)
+        let error = await QiniuFixture.failure { () async throws(StoreError) in
+            try await makeClient(fixture).upload(.data([1]), to: "k")
         }
         #expect(error?.code == .regionUnknown)
-        #expect(ground.store.state.log(.form).isEmpty)
+        #expect(fixture.store.state.log(.form).isEmpty)
     }
 
     @Test func `a wrong region is queried again once`() async throws {
         let elsewhere = QiniuFault.refuse(400, "incorrect region, please use up-z2.qiniup.com")
         for (times, forms) in [(1, 2), (nil, 2)] as [(Int?, Int)] {
-            let ground = try QiniuWorld()
-            ground.store.fail(elsewhere, on: .form, .begin, times: times)
-            let client = asking(ground)
-            let error = await QiniuWorld.failure { () async throws(StoreError) in
+            let fixture = try QiniuFixture()
+            fixture.store.fail(elsewhere, on: .form, .begin, times: times)
+            let client = makeClient(fixture)
+            let error = await QiniuFixture.failure { () async throws(StoreError) in
                 try await client.upload(.data([1]), to: "k")
             }
             #expect((error == nil) == (times == 1))
-            #expect(ground.store.state.log(.regions).count == 2)
-            #expect(ground.store.state.log(.form).count == forms)
+            #expect(fixture.store.state.log(.regions).count == 2)
+            #expect(fixture.store.state.log(.form).count == forms)
         }
     }
 
     @Test func `a failing region is replaced by the next, and parts stay in their region`() async throws {
         var settings = QiniuStoreSettings()
         settings.regions = [["{0}"], ["{1}"]]
-        let ground = try QiniuWorld(settings, hosts: 2)
-        ground.store.fail(.refuse(503, ""), on: .form, .begin, .part, .complete, host: 0, times: nil)
-        let object = try await asking(ground).upload(.data(QiniuWorld.bytes(2_000_000)), to: "k")
-        #expect(object.host == ground.store.name(1))
-        #expect(ground.store.state.log(.part).allSatisfy { $0.host == 1 })
-        #expect(ground.store.state.log(.begin).map(\.host) == [0, 0, 1])
+        let fixture = try QiniuFixture(settings, hosts: 2)
+        fixture.store.fail(.refuse(503, ""), on: .form, .begin, .part, .complete, host: 0, times: nil)
+        let object = try await makeClient(fixture).upload(.data(QiniuFixture.bytes(2_000_000)), to: "k")
+        #expect(object.host == fixture.store.name(1))
+        #expect(fixture.store.state.log(.part).allSatisfy { $0.host == 1 })
+        #expect(fixture.store.state.log(.begin).map(\.host) == [0, 0, 1])
     }
 
     @Test func `region services are queried in order until one succeeds`() async throws {
-        let ground = try QiniuWorld()
-        var query = query(ground)
-        query.services = ["http://127.0.0.1:1", ground.store.url()]
-        ground.store.fail(.gibberish, on: .form)
-        _ = try? await asking(ground) { $0.hosts = .asked(query) }.upload(.data([1]), to: "k")
-        #expect(ground.store.state.log(.regions).count == 1 && ground.store.state.log(.form).count == 1)
+        let fixture = try QiniuFixture()
+        var query = query(fixture)
+        query.services = ["http://127.0.0.1:1", fixture.store.url()]
+        fixture.store.fail(.gibberish, on: .form)
+        _ = try? await makeClient(fixture) { $0.hosts = .queried(query) }.upload(.data([1]), to: "k")
+        #expect(fixture.store.state.log(.regions).count == 1 && fixture.store.state.log(.form).count == 1)
         query.services = ["http://127.0.0.1:1"]
-        let error = await QiniuWorld.failure { () async throws(StoreError) in
-            try await asking(ground) { $0.hosts = .asked(query) }.upload(.data([1]), to: "k")
+        let error = await QiniuFixture.failure { () async throws(StoreError) in
+            try await makeClient(fixture) { $0.hosts = .queried(query) }.upload(.data([1]), to: "k")
         }
         #expect(error?.code == .regionUnknown)
-        ground.store.heal()
-        ground.store.fail(.refuse(631, "no such bucket"), on: .regions, times: nil)
-        let none = await QiniuWorld.failure { () async throws(StoreError) in
-            try await asking(ground).upload(.data([1]), to: "k")
+        fixture.store.clearFaults()
+        fixture.store.fail(.refuse(631, "no such bucket"), on: .regions, times: nil)
+        let none = await QiniuFixture.failure { () async throws(StoreError) in
+            try await makeClient(fixture).upload(.data([1]), to: "k")
         }
         #expect(none?.code == .regionUnknown && none?.status == 631)
         #expect(none?.message.contains("no such bucket") == true)

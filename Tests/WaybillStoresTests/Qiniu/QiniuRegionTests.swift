@@ -5,34 +5,34 @@ import Testing
 struct QiniuRegionTests {
     private let suffixes = ["qiniup.com", "qbox.me", "127.0.0.1"]
 
-    private func answer(_ json: String) throws(StoreError) -> QiniuRegionAnswer {
-        try QiniuRegionAnswer(json: Array(json.utf8), suffixes: suffixes)
+    private func response(_ json: String) throws(StoreError) -> QiniuRegionResponse {
+        try QiniuRegionResponse(json: Array(json.utf8), suffixes: suffixes)
     }
 
     @Test func `hosts are listed in order, region by region`() throws {
-        let answer = try answer(
+        let response = try response(
             """
             {"hosts":[{"region":"z0","ttl":86400,"features":{"http3":{"enabled":true}},
             "up":{"acc_domains":["acc.qiniup.com"],"domains":["upload.qiniup.com","up.qiniup.com"],"old":["upload.qbox.me"]},
             "io":{"domains":["iovip.qbox.me"]},"s3":{"region_alias":"cn-east-1"}},
             {"region":"z1","ttl":100,"up":{"domains":["upload-z1.qiniup.com"]}}]}
             """)
-        #expect(answer.regions.map(\.name) == ["z0", "z1"])
+        #expect(response.regions.map(\.name) == ["z0", "z1"])
         #expect(
-            answer.hosts == [
+            response.hosts == [
                 "acc.qiniup.com", "upload.qiniup.com", "up.qiniup.com", "upload.qbox.me", "upload-z1.qiniup.com",
             ])
-        #expect(answer.lifetime == 100)
+        #expect(response.lifetime == 100)
     }
 
     @Test func `hosts with untrusted suffixes are ignored`() throws {
-        let answer = try answer(
+        let response = try response(
             """
             {"hosts":[{"ttl":-5,"up":{"domains":["evil.example","qiniup.com.evil.example","notqiniup.com","UP.Qiniup.COM",
             "up.qiniup.com:8080","up.qiniup.com:0","up.qiniup.com/path","user@up.qiniup.com","","127.0.0.1:80"]}}]}
             """)
-        #expect(answer.hosts == ["UP.Qiniup.COM", "up.qiniup.com:8080", "127.0.0.1:80"])
-        #expect(answer.lifetime == 60)
+        #expect(response.hosts == ["UP.Qiniup.COM", "up.qiniup.com:8080", "127.0.0.1:80"])
+        #expect(response.lifetime == 60)
     }
 
     @Test(arguments: [
@@ -41,7 +41,7 @@ struct QiniuRegionTests {
         #"{"hosts":"up.qiniup.com"}"#,
     ])
     func `a response without trusted hosts is an error`(json: String) {
-        let error = #expect(throws: StoreError.self) { try answer(json) }
+        let error = #expect(throws: StoreError.self) { try response(json) }
         #expect(error?.code == .regionUnknown)
     }
 

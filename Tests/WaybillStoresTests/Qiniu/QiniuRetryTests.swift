@@ -4,7 +4,7 @@ import WaybillCore
 @testable import WaybillStores
 
 struct QiniuRetryTests {
-    private typealias Answer = QiniuRetry.Answer
+    private typealias ResponseFacts = QiniuRetry.ResponseFacts
 
     /// The step after each status, for each type of request.
     static let table: [(status: Int, message: String, form: QiniuRetry.Step, part: QiniuRetry.Step)] = [
@@ -26,47 +26,47 @@ struct QiniuRetryTests {
     @Test(arguments: table.indices) func `each status has its retry step`(index: Int) {
         let row = Self.table[index]
         let outcome: UploadOutcome? = (200..<300).contains(row.status) ? nil : .rejected
-        let answer = QiniuRetry.Answer(status: row.status, message: row.message, outcome: outcome)
+        let facts = QiniuRetry.ResponseFacts(status: row.status, message: row.message, outcome: outcome)
         for isRepeatable in [false, true] {
-            #expect(QiniuRetry.step(after: answer, of: .form, isRepeatable: isRepeatable) == row.form)
-            #expect(QiniuRetry.step(after: answer, of: .begin, isRepeatable: isRepeatable) == row.form)
+            #expect(QiniuRetry.step(after: facts, of: .form, isRepeatable: isRepeatable) == row.form)
+            #expect(QiniuRetry.step(after: facts, of: .begin, isRepeatable: isRepeatable) == row.form)
             for operation in [QiniuRetry.Operation.part, .complete, .list] {
-                #expect(QiniuRetry.step(after: answer, of: operation, isRepeatable: isRepeatable) == row.part)
+                #expect(QiniuRetry.step(after: facts, of: operation, isRepeatable: isRepeatable) == row.part)
             }
         }
     }
 
     @Test func `the session retries only statuses that are not final`() {
         for row in Self.table {
-            let isRepeated = QiniuRetry.again.contains(row.status)
+            let isRepeated = QiniuRetry.transient.contains(row.status)
             #expect(isRepeated == (row.form == .nextHost && row.status != 400) || row.status == 701, "\(row.status)")
         }
-        #expect(!QiniuRetry.again.contains(579))
-        #expect(!QiniuRetry.again.contains(571) && !QiniuRetry.again.contains(573))
+        #expect(!QiniuRetry.transient.contains(579))
+        #expect(!QiniuRetry.transient.contains(571) && !QiniuRetry.transient.contains(573))
     }
 
     @Test func `responses without a Qiniu request ID are not trusted`() {
         for status in [200, 302, 400, 401, 403, 503, 579, 612] {
-            let answer = QiniuRetry.Answer(status: status, hasRequestID: false, outcome: .rejected)
-            #expect(QiniuRetry.step(after: answer, of: .part, isRepeatable: true) == .nextHost)
+            let facts = QiniuRetry.ResponseFacts(status: status, hasRequestID: false, outcome: .rejected)
+            #expect(QiniuRetry.step(after: facts, of: .part, isRepeatable: true) == .nextHost)
         }
     }
 
     @Test func `a lost response is retried only if nothing was stored or repeating is harmless`() {
         for operation in QiniuRetry.Operation.allCases {
-            func step(_ outcome: UploadOutcome, _ isRepeatable: Bool, hopeless: Bool = false) -> QiniuRetry.Step {
+            func step(_ outcome: UploadOutcome, _ isRepeatable: Bool, isPermanent: Bool = false) -> QiniuRetry.Step {
                 QiniuRetry.step(
-                    after: QiniuRetry.Answer(outcome: outcome, isPermanentFailure: hopeless), of: operation,
+                    after: QiniuRetry.ResponseFacts(outcome: outcome, isPermanentFailure: isPermanent), of: operation,
                     isRepeatable: isRepeatable)
             }
             #expect(step(.notSent, false) == .nextHost && step(.incomplete(acknowledged: 5), false) == .nextHost)
             #expect(step(.unknown, true) == .nextHost && step(.unknown, false) == .fail)
-            #expect(step(.notSent, true, hopeless: true) == .fail)
+            #expect(step(.notSent, true, isPermanent: true) == .fail)
             #expect(step(.rejected, true) == .fail)
         }
     }
 
     @Test func `the delay doubles up to 30 seconds`() {
-        #expect((1...8).map { QiniuPace.delay(after: $0) } == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
+        #expect((1...8).map { QiniuThrottle.delay(after: $0) } == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
     }
 }

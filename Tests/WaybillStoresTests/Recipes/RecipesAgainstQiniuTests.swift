@@ -8,23 +8,23 @@ import WaybillStores
     ).encoded()
 
     @Test func `a side of a card has its own key and a URL on the public domain`() async throws {
-        let ground = try QiniuWorld()
-        let path = try ground.folder.get().write("IMG 1.jpeg", Self.picture)
-        let client = ground.client { $0.publicDomain = "https://img.example.com/" }
+        let fixture = try QiniuFixture()
+        let path = try fixture.folder.get().write("IMG 1.jpeg", Self.picture)
+        let client = fixture.client { $0.publicDomain = "https://img.example.com/" }
         let stored = try await client.upload(.idCardBack, file: path, parameters: ["businessNo": "号 7"])
         let key = try #require(stored.key)
         #expect(key.hasPrefix("idcards/号 7/back-") && key.hasSuffix(".jpg"))
         let encoded = "https://img.example.com/idcards/%E5%8F%B7%207/back-"
         #expect(stored.url?.hasPrefix(encoded) == true, "\(stored)")
         #expect(stored.isHashChecked)
-        #expect(ground.store.object(key) != nil)
+        #expect(fixture.store.object(key) != nil)
     }
 
     @Test func `a file without an image recipe is sent unchanged`() async throws {
-        let ground = try QiniuWorld()
-        let file = try ground.file(600 << 10, "film.mp4")
+        let fixture = try QiniuFixture()
+        let file = try fixture.file(600 << 10, "film.mp4")
         let recipe = UploadRecipe("film", key: "films/{md5}{.ext}")
-        let stored = try await ground.client().upload(recipe, file: file.path)
+        let stored = try await fixture.client().upload(recipe, file: file.path)
         #expect(stored.key?.hasSuffix(".mp4") == true)
         #expect(stored.url == nil)
     }

@@ -5,7 +5,8 @@ import WaybillCore
 @testable import WaybillStores
 
 @Suite struct `Part plans` {
-    private static let limits = PartLimits(smallest: .bytes(102_400), largest: .gibibytes(5), most: 10_000)
+    private static let limits = PartLimits(
+        minimumSize: .bytes(102_400), maximumSize: .gibibytes(5), maximumCount: 10_000)
 
     @Test(
         arguments: [
@@ -20,7 +21,7 @@ import WaybillCore
     func `the part size is the requested one, or larger if there would be too many parts`(
         _ size: Int64, _ wish: Int64, _ partSize: Int64, _ count: Int
     ) throws {
-        let plan = try PartPlan(objectSize: size, wished: .bytes(wish), limits: Self.limits)
+        let plan = try PartPlan(objectSize: size, preferredPartSize: .bytes(wish), limits: Self.limits)
         #expect(plan.partSize == partSize)
         #expect(plan.count == count)
     }
@@ -45,14 +46,14 @@ import WaybillCore
     @Test(arguments: [0, 102_399, (5 << 30) + 1] as [Int64])
     func `a part size beyond the limits is refused`(_ wish: Int64) {
         #expect(throws: StoreError.self) {
-            try PartPlan(objectSize: 1, wished: .bytes(wish), limits: Self.limits)
+            try PartPlan(objectSize: 1, preferredPartSize: .bytes(wish), limits: Self.limits)
         }
     }
 
     @Test(arguments: [53_687_091_200_001, .max] as [Int64])
     func `an object too large for the largest parts is refused`(_ size: Int64) throws {
         let error = try #require(throws: StoreError.self) {
-            try PartPlan(objectSize: size, wished: .mebibytes(1), limits: Self.limits)
+            try PartPlan(objectSize: size, preferredPartSize: .mebibytes(1), limits: Self.limits)
         }
         #expect(error.code == .objectTooLarge)
     }

@@ -69,7 +69,7 @@ extension AliyunOSSClient {
             return try await OSSFileUpload(
                 client: self, path: path, bucket: bucket, key: work.key, options: options,
                 multipart: work.multipart
-            ).go(run)
+            ).storedObject(run)
         }
     }
 }

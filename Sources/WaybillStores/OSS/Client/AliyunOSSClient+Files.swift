@@ -39,7 +39,7 @@ extension AliyunOSSClient {
         ObjectUpload { run throws(StoreError) in
             try await OSSFileUpload(
                 client: self, path: path, bucket: self.bucket(bucket), key: key, options: options, multipart: multipart
-            ).go(run)
+            ).storedObject(run)
         }
     }
 

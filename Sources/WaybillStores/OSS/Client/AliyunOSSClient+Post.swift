@@ -75,7 +75,7 @@ extension AliyunOSSClient {
             }
         }
         run.enter(.sending)
-        let answer = try await make(
+        let result = try await make(
             call, run, at: ticket?.url,
             checks: { response throws(StoreError) in try self.compare(sent()?.whole?.checksum, with: response) },
             lookUp: {
@@ -84,7 +84,7 @@ extension AliyunOSSClient {
                 }
                 return await self.look(for: key, in: bucket, size: body.rangeLength, whole.checksum, run)
             })
-        return stored(answer, key, bucket, hasCallback: options.callback != nil)
+        return stored(result, key, bucket, hasCallback: options.callback != nil)
     }
 
     private func signedForm(

@@ -80,14 +80,14 @@ extension AliyunOSSClient {
     func put(
         _ body: any UploadBody, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
     ) async throws(StoreError) -> OSSStoredObject {
-        let answer = try await store(body, to: key, in: bucket, options, run)
-        return stored(answer, key, bucket, hasCallback: options.callback != nil)
+        let result = try await store(body, to: key, in: bucket, options, run)
+        return stored(result, key, bucket, hasCallback: options.callback != nil)
     }
 
     /// Uploads an object in a single request and returns the unprocessed response.
     func store(
         _ body: any UploadBody, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
-    ) async throws(StoreError) -> OSSCaller.Answer {
+    ) async throws(StoreError) -> OSSCaller.CallResult {
         let body = ChecksummedBody(body)
         var call = OSSCall(.put, bucket: bucket, key: key)
         call.headers = try options.fields(for: key).adding(options.limitFields())
@@ -96,7 +96,7 @@ extension AliyunOSSClient {
         call.size = body.length ?? 0
         run.setTotal(body.length)
         run.enter(.sending)
-        let find: @Sendable () async -> OSSCaller.Finding = {
+        let find: @Sendable () async -> OSSCaller.LookupResult = {
             await self.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run)
         }
         return try await recoveringExistingObject(find) { () async throws(StoreError) in
@@ -110,14 +110,14 @@ extension AliyunOSSClient {
     /// Makes a request that must not overwrite an object. If an earlier attempt was stored although its response was an
     /// error, the next attempt fails with `FileAlreadyExists`; the stored object is then looked up.
     func recoveringExistingObject(
-        _ find: @Sendable () async -> OSSCaller.Finding,
-        _ make: () async throws(StoreError) -> OSSCaller.Answer
-    ) async throws(StoreError) -> OSSCaller.Answer {
+        _ find: @Sendable () async -> OSSCaller.LookupResult,
+        _ make: () async throws(StoreError) -> OSSCaller.CallResult
+    ) async throws(StoreError) -> OSSCaller.CallResult {
         do throws(StoreError) {
             return try await make()
         } catch  where error.storeCode == "FileAlreadyExists" && error.wasTriedBefore {
             guard case .done(let response) = await find() else { throw error }
-            return OSSCaller.Answer(response: response, wasFound: true)
+            return OSSCaller.CallResult(response: response, wasFound: true)
         }
     }
 
@@ -145,17 +145,17 @@ extension AliyunOSSClient {
         run.enter(.sending)
         let end: @Sendable () -> Int64? = { body.whole.map { position + $0.count } }
         do throws(StoreError) {
-            let answer = try await make(
+            let result = try await make(
                 call, run,
                 lookUp: { await self.look(for: key, in: bucket, size: end(), whole(), run, before: position) })
-            try compare(whole(), with: answer.response)
-            return stored(answer, key, bucket, hasCallback: false)
+            try compare(whole(), with: result.response)
+            return stored(result, key, bucket, hasCallback: false)
         } catch  where error.storeCode == "PositionNotEqualToLength" {
             // An earlier attempt may have been applied although its response was an error.
             guard case .done(let response) = await look(for: key, in: bucket, size: end(), whole(), run) else {
                 throw error
             }
-            return stored(OSSCaller.Answer(response: response, wasFound: true), key, bucket, hasCallback: false)
+            return stored(OSSCaller.CallResult(response: response, wasFound: true), key, bucket, hasCallback: false)
         }
     }
 
@@ -171,7 +171,7 @@ extension AliyunOSSClient {
     /// append; an object of this size proves that the append was not applied.
     func look(
         for key: String, in bucket: String, size: Int64?, _ checksum: UInt64?, _ run: ObjectRun, before: Int64? = nil
-    ) async -> OSSCaller.Finding {
+    ) async -> OSSCaller.LookupResult {
         do throws(StoreError) {
             let call = OSSCall(.head, bucket: bucket, key: key)
             let response = try await make(call, run).response
@@ -179,25 +179,25 @@ extension AliyunOSSClient {
             if let checksum, info.checksum == checksum, size == nil || info.size == size { return .done(response) }
             guard let before else { return .notDone }
             if info.size == before { return .notDone }
-            return .cannotTell(
+            return .unknown(
                 StoreError(
                     .rejected, "The length of the object is neither that before the append nor that after it.",
                     outcome: .unknown))
         } catch  where error.status == 404 && error.storeCode != "NoSuchBucket" {
             return .notDone
         } catch {
-            return .cannotTell(error)
+            return .unknown(error)
         }
     }
 
     func stored(
-        _ answer: OSSCaller.Answer, _ key: String, _ bucket: String, hasCallback: Bool
+        _ result: OSSCaller.CallResult, _ key: String, _ bucket: String, hasCallback: Bool
     ) -> OSSStoredObject {
-        let place = configuration.publicEndpoint ?? configuration.endpoint
-        let url = (try? place.url(bucket: bucket, key: key)) ?? ""
+        let endpoint = configuration.publicEndpoint ?? configuration.endpoint
+        let url = (try? endpoint.url(bucket: bucket, key: key)) ?? ""
         var object = OSSStoredObject(
-            bucket: bucket, key: key, url: url, answer.response, hasCallback: hasCallback && !answer.wasFound)
-        object.wasFoundStored = answer.wasFound
+            bucket: bucket, key: key, url: url, result.response, hasCallback: hasCallback && !result.wasFound)
+        object.wasFoundStored = result.wasFound
         return object
     }
 }

@@ -99,8 +99,8 @@ public final class AliyunOSSClient: Sendable {
     func make(
         _ call: OSSCall, _ run: ObjectRun, at url: String? = nil,
         checks: OSSCaller.Checks = { _ throws(StoreError) in },
-        lookUp: (@Sendable () async -> OSSCaller.Finding)? = nil
-    ) async throws(StoreError) -> OSSCaller.Answer {
+        lookUp: (@Sendable () async -> OSSCaller.LookupResult)? = nil
+    ) async throws(StoreError) -> OSSCaller.CallResult {
         try await caller.make(call, run, at: url, checks: checks, lookUp: lookUp)
     }
 

@@ -28,7 +28,7 @@ struct XMLNode: Sendable, Hashable {
 /// external resources. Size, depth, number of elements and length of a tag are limited; the bytes must be UTF-8.
 struct BoundedXMLParser {
     /// The reason why a document is rejected.
-    struct Complaint: Error, Hashable, CustomStringConvertible {
+    struct ParseError: Error, Hashable, CustomStringConvertible {
         let description: String
     }
 
@@ -42,15 +42,15 @@ struct BoundedXMLParser {
 
     private let bytes: [UInt8]
     private let limits: Limits
-    private var place = 0
+    private var index = 0
     private var count = 0
 
     /// Parses a document and returns its root element.
-    static func read(_ bytes: [UInt8], limits: Limits = Limits()) throws(Complaint) -> XMLNode {
+    static func read(_ bytes: [UInt8], limits: Limits = Limits()) throws(ParseError) -> XMLNode {
         guard bytes.count <= limits.bytes else {
-            throw Complaint(description: "it exceeds \(limits.bytes) bytes")
+            throw ParseError(description: "it exceeds \(limits.bytes) bytes")
         }
-        guard String(validating: bytes, as: UTF8.self) != nil else { throw Complaint(description: "it is not UTF-8") }
+        guard String(validating: bytes, as: UTF8.self) != nil else { throw ParseError(description: "it is not UTF-8") }
         var reader = BoundedXMLParser(bytes: bytes, limits: limits)
         return try reader.document()
     }
@@ -60,10 +60,10 @@ struct BoundedXMLParser {
         self.limits = limits
     }
 
-    private mutating func document() throws(Complaint) -> XMLNode {
+    private mutating func document() throws(ParseError) -> XMLNode {
         var open: [XMLNode] = []
-        while place < bytes.count {
-            guard bytes[place] == UInt8(ascii: "<") else {
+        while index < bytes.count {
+            guard bytes[index] == UInt8(ascii: "<") else {
                 try text(into: &open)
                 continue
             }
@@ -72,31 +72,31 @@ struct BoundedXMLParser {
             } else if starts(with: "<![CDATA[") {
                 try characters(into: &open)
             } else if starts(with: "<!") {
-                throw Complaint(description: "it has a document type declaration, which is not supported")
+                throw ParseError(description: "it has a document type declaration, which is not supported")
             } else if starts(with: "<?") {
                 try skip(past: "?>")
             } else if let root = try tag(&open) {
                 return root
             }
         }
-        throw Complaint(description: open.isEmpty ? "it has no root element" : "it ends inside an element")
+        throw ParseError(description: open.isEmpty ? "it has no root element" : "it ends inside an element")
     }
 
     /// Parses a tag. Returns the root element if the tag closes it.
-    private mutating func tag(_ open: inout [XMLNode]) throws(Complaint) -> XMLNode? {
+    private mutating func tag(_ open: inout [XMLNode]) throws(ParseError) -> XMLNode? {
         let inside = try tagText()
         let isEnd = inside.first == UInt8(ascii: "/")
-        let isWhole = inside.last == UInt8(ascii: "/")
+        let isEmptyElement = inside.last == UInt8(ascii: "/")
         let name = Self.name(isEnd ? inside.dropFirst() : inside)
-        guard !name.isEmpty else { throw Complaint(description: "it has a tag without a name") }
+        guard !name.isEmpty else { throw ParseError(description: "it has a tag without a name") }
         guard isEnd else {
             count += 1
-            guard count <= limits.elements else { throw Complaint(description: "it has too many elements") }
-            guard open.count < limits.depth else { throw Complaint(description: "its elements are nested too deep") }
+            guard count <= limits.elements else { throw ParseError(description: "it has too many elements") }
+            guard open.count < limits.depth else { throw ParseError(description: "its elements are nested too deep") }
             open.append(XMLNode(name: name))
-            return isWhole ? close(&open) : nil
+            return isEmptyElement ? close(&open) : nil
         }
-        guard open.last?.name == name else { throw Complaint(description: "its tags do not match") }
+        guard open.last?.name == name else { throw ParseError(description: "its tags do not match") }
         return close(&open)
     }
 
@@ -108,9 +108,9 @@ struct BoundedXMLParser {
     }
 
     /// Returns the bytes between `<` and `>`; a `>` in quotation marks does not end the tag.
-    private mutating func tagText() throws(Complaint) -> ArraySlice<UInt8> {
+    private mutating func tagText() throws(ParseError) -> ArraySlice<UInt8> {
         var quote: UInt8?
-        let start = place + 1
+        let start = index + 1
         var end = start
         while end < bytes.count {
             let byte = bytes[end]
@@ -119,47 +119,47 @@ struct BoundedXMLParser {
             } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
                 quote = byte
             } else if byte == UInt8(ascii: ">") {
-                place = end + 1
+                index = end + 1
                 return bytes[start..<end]
             }
             end += 1
-            guard end - start <= limits.tag else { throw Complaint(description: "it has a tag that is too long") }
+            guard end - start <= limits.tag else { throw ParseError(description: "it has a tag that is too long") }
         }
-        throw Complaint(description: "it ends inside a tag")
+        throw ParseError(description: "it ends inside a tag")
     }
 
-    private mutating func text(into open: inout [XMLNode]) throws(Complaint) {
-        let end = bytes[place...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.endIndex
-        let piece = bytes[place..<end]
-        place = end
+    private mutating func text(into open: inout [XMLNode]) throws(ParseError) {
+        let end = bytes[index...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.endIndex
+        let piece = bytes[index..<end]
+        index = end
         guard !open.isEmpty else {
             guard piece.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
-                throw Complaint(description: "it has text outside of the root element")
+                throw ParseError(description: "it has text outside of the root element")
             }
             return
         }
         open[open.count - 1].text += try Self.decoded(piece)
     }
 
-    private mutating func characters(into open: inout [XMLNode]) throws(Complaint) {
-        let start = place + "<![CDATA[".utf8.count
+    private mutating func characters(into open: inout [XMLNode]) throws(ParseError) {
+        let start = index + "<![CDATA[".utf8.count
         try skip(past: "]]>")
-        guard !open.isEmpty else { throw Complaint(description: "it has text outside of the root element") }
-        open[open.count - 1].text += String(decoding: bytes[start..<(place - 3)], as: UTF8.self)
+        guard !open.isEmpty else { throw ParseError(description: "it has text outside of the root element") }
+        open[open.count - 1].text += String(decoding: bytes[start..<(index - 3)], as: UTF8.self)
     }
 
-    private func starts(with text: StaticString) -> Bool { bytes[place...].starts(with: "\(text)".utf8) }
+    private func starts(with text: StaticString) -> Bool { bytes[index...].starts(with: "\(text)".utf8) }
 
-    private mutating func skip(past text: StaticString) throws(Complaint) {
+    private mutating func skip(past text: StaticString) throws(ParseError) {
         let mark = Array("\(text)".utf8)
-        while place + mark.count <= bytes.count {
-            if bytes[place] == mark[0], bytes[place..<(place + mark.count)].elementsEqual(mark) {
-                place += mark.count
+        while index + mark.count <= bytes.count {
+            if bytes[index] == mark[0], bytes[index..<(index + mark.count)].elementsEqual(mark) {
+                index += mark.count
                 return
             }
-            place += 1
+            index += 1
         }
-        throw Complaint(description: "it ends unexpectedly")
+        throw ParseError(description: "it ends unexpectedly")
     }
 
     private static func name(_ tag: ArraySlice<UInt8>) -> String {
@@ -168,7 +168,7 @@ struct BoundedXMLParser {
         return String(decoding: name.split(separator: UInt8(ascii: ":")).last ?? [], as: UTF8.self)
     }
 
-    private static func decoded(_ piece: ArraySlice<UInt8>) throws(Complaint) -> String {
+    private static func decoded(_ piece: ArraySlice<UInt8>) throws(ParseError) -> String {
         guard piece.contains(UInt8(ascii: "&")) else { return String(decoding: piece, as: UTF8.self) }
         var result: [UInt8] = []
         var rest = piece
@@ -176,7 +176,7 @@ struct BoundedXMLParser {
             result += rest[..<mark]
             guard let end = rest[mark...].prefix(12).firstIndex(of: UInt8(ascii: ";")),
                 let scalar = entity(String(decoding: rest[(mark + 1)..<end], as: UTF8.self))
-            else { throw Complaint(description: "it has an entity that is not predefined in XML") }
+            else { throw ParseError(description: "it has an entity that is not predefined in XML") }
             result += Array(String(Character(scalar)).utf8)
             rest = rest[(end + 1)...]
         }

@@ -10,7 +10,7 @@ import HTTPTypes
 /// ```
 ///
 /// OSS waits 5 seconds for that server and does not retry. The response of the server is
-/// ``OSSStoredObject/callbackAnswer``. If the callback fails, the object is stored nevertheless, and the upload ends
+/// ``OSSStoredObject/callbackResponse``. If the callback fails, the object is stored nevertheless, and the upload ends
 /// with ``StoreError/Code/storedButCallbackFailed``.
 public struct OSSCallback: Sendable, Hashable {
     /// The encoding of the body.

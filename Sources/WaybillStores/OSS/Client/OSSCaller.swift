@@ -15,20 +15,20 @@ struct OSSCaller: Sendable {
     let options: UploadOptions
 
     /// The response of a request that was applied.
-    struct Answer: Sendable {
+    struct CallResult: Sendable {
         var response: UploadResponse
         /// Whether the original response was lost, and `response` is that of a query for the stored object.
         var wasFound = false
     }
 
     /// The result of querying the store after a request without a response.
-    enum Finding: Sendable {
+    enum LookupResult: Sendable {
         /// The request was applied; the response has the same facts as the lost one.
         case done(UploadResponse)
         /// The request was not applied.
         case notDone
         /// The query could not determine the outcome.
-        case cannotTell(StoreError)
+        case unknown(StoreError)
     }
 
     /// A failed attempt: the error for the caller, and the facts that decide the next step.
@@ -52,8 +52,8 @@ struct OSSCaller: Sendable {
     /// - Throws: ``StoreError``; its outcome is `unknown` only if the query could not determine it.
     func make(
         _ call: OSSCall, _ run: ObjectRun, at url: String? = nil, checks: Checks = { _ throws(StoreError) in },
-        lookUp: (@Sendable () async -> Finding)? = nil
-    ) async throws(StoreError) -> Answer {
+        lookUp: (@Sendable () async -> LookupResult)? = nil
+    ) async throws(StoreError) -> CallResult {
         let attemptSigner = OSSAttemptSigner(call, signer: signer, rules: rules, clock: clock)
         var call = call
         var decision = OSSRetryDecision()
@@ -64,7 +64,7 @@ struct OSSCaller: Sendable {
             let request = try request(for: call, at: url, attemptSigner)
             let failed: FailedAttempt
             do throws(FailedAttempt) {
-                return Answer(response: try await attempt(request, of: call, run, attemptSigner, refusal, checks))
+                return CallResult(response: try await attempt(request, of: call, run, attemptSigner, refusal, checks))
             } catch {
                 failed = error
             }
@@ -77,8 +77,8 @@ struct OSSCaller: Sendable {
                 attemptSigner.rejectCredentials()
             case .sendAgain: break
             case .lookUp:
-                if let response = try await looked(lookUp, call, failed.error) {
-                    return Answer(response: response, wasFound: true)
+                if let response = try await responseAfterLookup(lookUp, call, failed.error) {
+                    return CallResult(response: response, wasFound: true)
                 }
             case .stop(let reason):
                 var error = failed.error
@@ -102,21 +102,21 @@ struct OSSCaller: Sendable {
                 try checks(response)
                 return response
             } catch let error {
-                if !error.isStored, let size = call.size { run.settle(bytes: -size) }
+                if !error.isStored, let size = call.size { run.addStored(bytes: -size) }
                 failed = FailedAttempt(error: error, facts: .init(outcome: error.outcome ?? .rejected))
                 failed.facts.isChecksumMismatch = error.code == .checksumMismatch
             }
         } catch let error {
             failed = read(error, attemptSigner.last)
-            if let refusal { failed.error.take(contextOf: refusal) }
+            if let refusal { failed.error.adoptContext(of: refusal) }
         }
         failed.facts.isReplayable = call.body?.isReplayable ?? true
         throw failed
     }
 
     /// Queries the store after a request without a response. Returns `nil` if the request is to be repeated.
-    private func looked(
-        _ lookUp: (@Sendable () async -> Finding)?, _ call: OSSCall, _ error: StoreError
+    private func responseAfterLookup(
+        _ lookUp: (@Sendable () async -> LookupResult)?, _ call: OSSCall, _ error: StoreError
     ) async throws(StoreError) -> UploadResponse? {
         let isReplayable = call.body?.isReplayable ?? true
         guard let lookUp else {
@@ -131,7 +131,7 @@ struct OSSCaller: Sendable {
             error.outcome = .rejected
             error.message +=
                 " The store does not have the object, but the body can be read only once and was not sent again."
-        case .cannotTell(let reason):
+        case .unknown(let reason):
             if reason.isCancelled { throw reason }
             error.message += " It could not be determined whether the object was stored. \(reason.message)"
         }
@@ -139,21 +139,21 @@ struct OSSCaller: Sendable {
     }
 
     private func request(
-        for call: OSSCall, at place: String?, _ attemptSigner: OSSAttemptSigner
+        for call: OSSCall, at url: String?, _ attemptSigner: OSSAttemptSigner
     ) throws(StoreError) -> UploadRequest {
         // A form carries its key as a field; every other request addresses one object.
         if call.form == nil { try OSSName.checkKey(call.key) }
         let query = StoreQueryItem.text(of: call.query)
-        var url = place ?? ""
-        if place == nil { url = try endpoint.url(bucket: call.bucket, key: call.key) }
-        if !query.isEmpty { url += "?\(query)" }
+        var target = url ?? ""
+        if url == nil { target = try endpoint.url(bucket: call.bucket, key: call.key) }
+        if !query.isEmpty { target += "?\(query)" }
         var headers = call.headers
         // Set the content type explicitly: libcurl must not add a field that was not signed.
         if headers[.contentType] == nil, let body = call.body, body.contentType == nil {
             headers[.contentType] = "application/octet-stream"
         }
         var request = UploadRequest(
-            call.method, url, headers: headers, content: call.body.map { .body($0) } ?? .empty, options: options)
+            call.method, target, headers: headers, content: call.body.map { .body($0) } ?? .empty, options: options)
         if call.form == nil { request.interceptors = [attemptSigner] }
         return request
     }
@@ -161,8 +161,8 @@ struct OSSCaller: Sendable {
     /// Throws if a successful response is a failed callback or does not come from OSS.
     private func accept(_ response: UploadResponse, of call: OSSCall) throws(StoreError) {
         // A transforming proxy responds with 203, too (RFC 9110 section 15.3.4).
-        let asksForCallback = call.form != nil || call.headers[.ossCallback] != nil
-        if response.status.code == 203, response.headers[.ossRequestID] != nil, asksForCallback {
+        let requestsCallback = call.form != nil || call.headers[.ossCallback] != nil
+        if response.status.code == 203, response.headers[.ossRequestID] != nil, requestsCallback {
             throw StoreError(callbackFailed: response)
         }
         guard response.status.code != 203, response.headers[.ossRequestID] != nil else {
@@ -215,7 +215,7 @@ struct OSSCaller: Sendable {
 
 extension StoreError {
     /// Adopts the store's details of the credential rejection, for an error that occurred before the store was reached.
-    fileprivate mutating func take(contextOf refusal: StoreError) {
+    fileprivate mutating func adoptContext(of refusal: StoreError) {
         guard status == nil else { return }
         (status, storeCode, detailCode) = (refusal.status, refusal.storeCode, refusal.detailCode)
         (requestID, host, outcome) = (refusal.requestID, refusal.host, refusal.outcome)

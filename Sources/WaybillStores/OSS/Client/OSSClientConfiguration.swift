@@ -39,9 +39,9 @@ extension AliyunOSSClient {
         /// The part size, 100 KB to 5 GB. It is increased if the object would need more than 10,000 parts.
         public var partSize: ByteCount = .mebibytes(6)
         /// The maximum number of concurrent parts of one object.
-        public var partsAtOnce = 5
+        public var maximumConcurrentParts = 5
         /// The maximum size of a file that is uploaded in a single request.
-        public var wholeUpTo: ByteCount = .mebibytes(8)
+        public var singleRequestLimit: ByteCount = .mebibytes(8)
         /// Returns the local date. If it is wrong, the store's date is used.
         public var now: @Sendable () -> Date = { Date() }
 
@@ -94,7 +94,7 @@ extension AliyunOSSClient {
                     "Version 4 signatures require the region, which the endpoint does not contain. \(Remedy.provideRegion)"
                 )
             }
-            guard maximumConcurrentRequests > 0, partsAtOnce > 0 else {
+            guard maximumConcurrentRequests > 0, maximumConcurrentParts > 0 else {
                 throw StoreError(
                     .invalidArgument, "The maximum numbers of concurrent requests and parts must be at least 1.")
             }

@@ -47,15 +47,15 @@ struct OSSErrorResponse: Sendable, Hashable {
         } else if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
             form = .json
         } else {
-            do throws(BoundedXMLParser.Complaint) {
-                take(try BoundedXMLParser.read(body))
+            do throws(BoundedXMLParser.ParseError) {
+                read(try BoundedXMLParser.read(body))
             } catch {
                 form = .unreadable(error.description)
             }
         }
     }
 
-    private mutating func take(_ root: XMLNode) {
+    private mutating func read(_ root: XMLNode) {
         guard root.name == "Error" else {
             form = .unreadable("it is XML, but not an error document")
             return
@@ -117,9 +117,9 @@ extension HTTPField.Name {
 extension StoreError {
     /// Creates the error for an object that OSS has stored but whose callback failed.
     init(callbackFailed response: UploadResponse) {
-        let answer = UploadError(
+        let rejection = UploadError(
             .rejected, "The callback failed.", phase: .awaitingResponse, outcome: .rejected, response: response)
-        self.init(OSSErrorResponse(response), response, outcome: .rejected, cause: answer)
+        self.init(OSSErrorResponse(response), response, outcome: .rejected, cause: rejection)
         code = .storedButCallbackFailed
         isStored = true
         message =

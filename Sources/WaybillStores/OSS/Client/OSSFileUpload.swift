@@ -14,43 +14,44 @@ struct OSSFileUpload: Sendable {
     let multipart: OSSMultipartOptions
     /// The opened source, if the caller has examined the file already.
     var source: SourceFile?
-    /// The keeper of the upload's record; `nil` for the directory of the client.
-    var keeper: (any RecordKeeper)?
+    /// The storage of the upload's record; `nil` for the directory of the client.
+    var recordStore: (any ResumeRecordStore)?
 
     /// The part limits of OSS: 10,000 parts of 100 KB to 5 GB.
-    static let limits = PartLimits(smallest: .bytes(102_400), largest: .gibibytes(5), most: 10_000)
+    static let limits = PartLimits(minimumSize: .bytes(102_400), maximumSize: .gibibytes(5), maximumCount: 10_000)
 
     /// A stored object: the response, and how the upload began.
-    typealias Ending = (answer: OSSCaller.Answer, beginning: OSSStoredObject.Beginning)
+    typealias UploadResult = (result: OSSCaller.CallResult, beginning: OSSStoredObject.Beginning)
 
-    func go(_ run: ObjectRun) async throws(StoreError) -> OSSStoredObject {
-        let (answer, beginning) = try await perform(run)
-        var object = client.stored(answer, key, bucket, hasCallback: options.callback != nil)
+    func storedObject(_ run: ObjectRun) async throws(StoreError) -> OSSStoredObject {
+        let (result, beginning) = try await perform(run)
+        var object = client.stored(result, key, bucket, hasCallback: options.callback != nil)
         object.beginning = beginning
         return object
     }
 
-    func perform(_ run: ObjectRun) async throws(StoreError) -> Ending {
+    func perform(_ run: ObjectRun) async throws(StoreError) -> UploadResult {
         _ = try client.configuration.endpoint.url(bucket: bucket, key: key)
         _ = try options.fields(for: key)
         let path = try AbsolutePath.of(path)
-        var looked = source
-        if looked == nil { looked = try await SourceFile.look(at: path) }
-        guard let source = looked else { preconditionFailure("The file must have been examined.") }
+        var examined = source
+        if examined == nil { examined = try await SourceFile.look(at: path) }
+        guard let source = examined else { preconditionFailure("The file must have been examined.") }
         let size = source.stamp.size
         run.setTotal(size)
-        guard size > max(0, (multipart.wholeUpTo ?? client.configuration.wholeUpTo).bytes) else {
+        guard size > max(0, (multipart.singleRequestLimit ?? client.configuration.singleRequestLimit).bytes) else {
             let body = try FileBody.range(0..<size, of: source)
             return (try await client.store(body, to: key, in: bucket, options, run), .whole)
         }
         let plan = try PartPlan(
-            objectSize: size, wished: multipart.partSize ?? client.configuration.partSize, limits: Self.limits)
+            objectSize: size, preferredPartSize: multipart.partSize ?? client.configuration.partSize,
+            limits: Self.limits)
         var subject = ResumeSubject(
             endpoint: client.configuration.endpoint.text, bucket: bucket, key: key, source: source, path: path,
             partSize: plan.partSize)
-        if let keeper {
+        if let recordStore {
             subject.clearDevice()
-            return try await uploadParts(source, plan, (keeper, subject), run)
+            return try await uploadParts(source, plan, (recordStore, subject), run)
         }
         guard multipart.resumes, let folder = client.configuration.records else {
             return try await uploadParts(source, plan, nil, run)
@@ -69,24 +70,24 @@ struct OSSFileUpload: Sendable {
         let claim = try await folder.claim(subject)
         defer { claim.close() }
         let found = try await claim.load(subject, at: Int64(StoreDate.seconds(client.configuration.now())))
-        if case .useless(_, let record?) = found { try await client.abort(record.uploadID, of: key, in: bucket, run) }
+        if case .unusable(_, let record?) = found { try await client.abort(record.uploadID, of: key, in: bucket, run) }
         await claim.remove()
     }
 
     // MARK: Parts
 
     private func uploadParts(
-        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any RecordKeeper, subject: ResumeSubject)?,
+        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any ResumeRecordStore, subject: ResumeSubject)?,
         _ run: ObjectRun
-    ) async throws(StoreError) -> Ending {
+    ) async throws(StoreError) -> UploadResult {
         do throws(StoreError) {
-            return try await once(source, plan, record, run)
+            return try await attempt(source, plan, record, run)
         } catch  where error.code == .uploadGone || error.code == .checksumMismatch {
             // The store no longer knows the upload, or has assembled other bytes. Restart once from the first byte.
             run.forget()
             await record?.claim.remove()
             do throws(StoreError) {
-                return try await once(source, plan, record, run)
+                return try await attempt(source, plan, record, run)
             } catch let second {
                 var second = second
                 second.message += " The upload was already restarted once."
@@ -95,34 +96,35 @@ struct OSSFileUpload: Sendable {
         }
     }
 
-    private func once(
-        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any RecordKeeper, subject: ResumeSubject)?,
+    private func attempt(
+        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any ResumeRecordStore, subject: ResumeSubject)?,
         _ run: ObjectRun
-    ) async throws(StoreError) -> Ending {
+    ) async throws(StoreError) -> UploadResult {
         run.enter(.starting)
         let (upload, listed, beginning) = try await begin(source, plan, record, run)
         if let found = listed.found {
             await record?.claim.finish()
-            return (OSSCaller.Answer(response: found, wasFound: true), beginning)
+            return (OSSCaller.CallResult(response: found, wasFound: true), beginning)
         }
         do throws(StoreError) {
             run.enter(.sending)
             let receipts = try await MultipartSender(store: upload, run: run).send(
-                plan, listed: listed.parts, atOnce: multipart.partsAtOnce ?? client.configuration.partsAtOnce)
+                plan, listed: listed.parts,
+                maximumConcurrentParts: multipart.maximumConcurrentParts ?? client.configuration.maximumConcurrentParts)
             try await check(source)
             // If this process is killed, a later run finds the upload gone and identifies the object by all part
             // checksums.
             await upload.flush()
-            let answer = try await upload.complete(receipts, options, run)
+            let result = try await upload.complete(receipts, options, run)
             await record?.claim.finish()
-            return (answer, beginning)
+            return (result, beginning)
         } catch {
             if error.isStored {
                 await record?.claim.finish()
             } else {
                 // Corrupt parts are of no use to a later run either.
                 let isResumable = record != nil && error.code != .checksumMismatch
-                await leave(upload, isResumable: isResumable)
+                await cleanUp(upload, isResumable: isResumable)
                 if !isResumable { await record?.claim.remove() }
             }
             throw error
@@ -136,7 +138,7 @@ struct OSSFileUpload: Sendable {
     }
 
     private func begin(
-        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any RecordKeeper, subject: ResumeSubject)?,
+        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any ResumeRecordStore, subject: ResumeSubject)?,
         _ run: ObjectRun
     ) async throws(StoreError) -> (OSSMultipart, Listed, OSSStoredObject.Beginning) {
         guard let (claim, subject) = record else {
@@ -157,7 +159,7 @@ struct OSSFileUpload: Sendable {
                 }
                 beginning = .afterDiscarding("the store no longer knows the upload")
             }
-        case .useless(let reason, let old):
+        case .unusable(let reason, let old):
             beginning = .afterDiscarding(reason)
             // Abandoned parts would keep costing the owner storage fees.
             if let old { try? await client.abort(old.uploadID, of: key, in: bucket, run) }
@@ -175,13 +177,13 @@ struct OSSFileUpload: Sendable {
     ) async -> UploadResponse? {
         let parts = record.parts.sorted { $0.number < $1.number }
         guard parts.map(\.number) == Array(plan.numbers),
-            case .done(let response) = await upload.lookForWhole(parts.wholeChecksum, run)
+            case .done(let response) = await upload.lookUpObject(parts.wholeChecksum, run)
         else { return nil }
         return response
     }
 
     private func upload(
-        _ id: String, _ source: SourceFile, _ plan: PartPlan, _ claim: (any RecordKeeper)?, _ record: ResumeRecord?
+        _ id: String, _ source: SourceFile, _ plan: PartPlan, _ claim: (any ResumeRecordStore)?, _ record: ResumeRecord?
     ) throws(StoreError) -> OSSMultipart {
         try OSSMultipart(client, self, uploadID: id, source: source, plan: plan, claim: claim, record: record)
     }
@@ -205,7 +207,7 @@ struct OSSFileUpload: Sendable {
 
     /// Cleans up after an upload that failed: with a record, it can be resumed; without one, its parts are of no
     /// further use and are deleted.
-    private func leave(_ upload: OSSMultipart, isResumable: Bool) async {
+    private func cleanUp(_ upload: OSSMultipart, isResumable: Bool) async {
         guard !isResumable else { return await upload.flush() }
         // Use an unstructured task: the current one may be cancelled, and would send nothing.
         await Task { try? await upload.abort(ObjectRun()) }.value
@@ -217,9 +219,9 @@ public struct OSSMultipartOptions: Sendable, Hashable {
     /// The part size, 100 KB to 5 GB.
     public var partSize: ByteCount?
     /// The maximum number of concurrent parts.
-    public var partsAtOnce: Int?
+    public var maximumConcurrentParts: Int?
     /// The maximum size of a file that is uploaded in a single request.
-    public var wholeUpTo: ByteCount?
+    public var singleRequestLimit: ByteCount?
     /// Whether a record is kept, so that another run can resume. If `false`, the parts are deleted when the upload
     /// fails.
     public var resumes = true

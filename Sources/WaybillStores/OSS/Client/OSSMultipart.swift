@@ -5,7 +5,7 @@ import WaybillCore
 import WaybillMultipart
 
 /// A multipart upload of one file, from its initiation to the completed object.
-final class OSSMultipart: PartStore {
+final class OSSMultipart: MultipartProtocol {
     private struct State: Sendable {
         /// The checksums of the parts that were read by this run or by the run that wrote the record.
         var checksums: [Int: UInt64] = [:]
@@ -19,13 +19,13 @@ final class OSSMultipart: PartStore {
     let uploadID: String
     let source: SourceFile
     let plan: PartPlan
-    private let claim: (any RecordKeeper)?
+    private let claim: (any ResumeRecordStore)?
     private let limits: HTTPFields
     private let state: Locked<State>
 
     init(
         _ client: AliyunOSSClient, _ object: OSSFileUpload, uploadID: String, source: SourceFile, plan: PartPlan,
-        claim: (any RecordKeeper)?, record: ResumeRecord?
+        claim: (any ResumeRecordStore)?, record: ResumeRecord?
     ) throws(StoreError) {
         self.client = client
         bucket = object.bucket
@@ -68,8 +68,8 @@ final class OSSMultipart: PartStore {
             do throws(StoreError) {
                 try client.compare(checksum, with: response)
             } catch {
-                run.settle(bytes: -plan.size(of: number))
-                return .again(error)
+                run.addStored(bytes: -plan.size(of: number))
+                return .corrupted(error)
             }
             guard let tag = response.headers[.eTag] else {
                 throw StoreError(
@@ -84,7 +84,7 @@ final class OSSMultipart: PartStore {
         }
     }
 
-    func took(_ receipt: PartReceipt) async throws(StoreError) {
+    func didStore(_ receipt: PartReceipt) async throws(StoreError) {
         // The record is always written as a whole, so it is saved about a hundred times per upload, not after each
         // part.
         let due = state.withLock { state -> ResumeRecord? in
@@ -119,19 +119,19 @@ final class OSSMultipart: PartStore {
     /// knows.
     func listParts(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
         let known = state.withLock { Set($0.checksums.keys) }
-        return try await ours(among: try await list(run).filter { known.contains($0.number) })
+        return try await matchingParts(among: try await list(run).filter { known.contains($0.number) })
     }
 
     /// Returns the parts at the store that match the file. Parts that an earlier run sent but did not record are read
     /// from the file and compared, which is cheaper than sending them again.
     func partsToKeep(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
-        let kept = try await ours(among: try await list(run))
+        let kept = try await matchingParts(among: try await list(run))
         state.withLock { $0.record?.parts = kept }
         return kept
     }
 
-    private func ours(among receipts: [PartReceipt]) async throws(StoreError) -> [PartReceipt] {
-        var ours: [PartReceipt] = []
+    private func matchingParts(among receipts: [PartReceipt]) async throws(StoreError) -> [PartReceipt] {
+        var matching: [PartReceipt] = []
         for var receipt in receipts
         where plan.numbers.contains(receipt.number) && receipt.size == plan.size(of: receipt.number) {
             let range = plan.range(of: receipt.number)
@@ -149,9 +149,9 @@ final class OSSMultipart: PartStore {
                 else { continue }
                 receipt.checksum = checksum.map(String.init)
             }
-            ours.append(receipt)
+            matching.append(receipt)
         }
-        return ours
+        return matching
     }
 
     private func list(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
@@ -178,7 +178,7 @@ final class OSSMultipart: PartStore {
     /// Completes the upload: the store assembles the object.
     func complete(
         _ receipts: [PartReceipt], _ options: OSSObjectOptions, _ run: ObjectRun
-    ) async throws(StoreError) -> OSSCaller.Answer {
+    ) async throws(StoreError) -> OSSCaller.CallResult {
         run.enter(.completing)
         var call = call(.post)
         call.headers[.contentType] = "application/xml"
@@ -188,32 +188,32 @@ final class OSSMultipart: PartStore {
         let checksum = receipts.wholeChecksum
         do throws(StoreError) {
             let done = call
-            let answer = try await client.recoveringExistingObject({ await self.lookForWhole(checksum, run) }) {
+            let result = try await client.recoveringExistingObject({ await self.lookUpObject(checksum, run) }) {
                 () async throws(StoreError) in
-                try await self.client.make(done, run, lookUp: { await self.lookForObject(checksum, run) })
+                try await self.client.make(done, run, lookUp: { await self.lookUpCompletion(checksum, run) })
             }
-            try client.compare(checksum, with: answer.response)
-            return answer
+            try client.compare(checksum, with: result.response)
+            return result
         } catch  where error.code == .uploadGone {
             // An earlier attempt may have completed the upload although its response was an error or was lost.
-            guard case .done(let response) = await lookForWhole(checksum, run) else { throw error }
-            return OSSCaller.Answer(response: response, wasFound: true)
+            guard case .done(let response) = await lookUpObject(checksum, run) else { throw error }
+            return OSSCaller.CallResult(response: response, wasFound: true)
         }
     }
 
-    func lookForWhole(_ checksum: UInt64?, _ run: ObjectRun) async -> OSSCaller.Finding {
+    func lookUpObject(_ checksum: UInt64?, _ run: ObjectRun) async -> OSSCaller.LookupResult {
         await client.look(for: key, in: bucket, size: plan.objectSize, checksum, run)
     }
 
     /// Determines the outcome of a Complete request without a response: whether the object exists, or else the upload.
-    private func lookForObject(_ checksum: UInt64?, _ run: ObjectRun) async -> OSSCaller.Finding {
-        let object = await lookForWhole(checksum, run)
+    private func lookUpCompletion(_ checksum: UInt64?, _ run: ObjectRun) async -> OSSCaller.LookupResult {
+        let object = await lookUpObject(checksum, run)
         guard case .notDone = object else { return object }
         do throws(StoreError) {
             _ = try await list(run)
             return .notDone
         } catch {
-            return .cannotTell(error)
+            return .unknown(error)
         }
     }
 
@@ -274,7 +274,7 @@ enum OSSMultipartXML {
 
     private static func read(_ response: UploadResponse, _ name: String) throws(StoreError) -> XMLNode {
         let why: String
-        do throws(BoundedXMLParser.Complaint) {
+        do throws(BoundedXMLParser.ParseError) {
             let root = try BoundedXMLParser.read(response.body)
             if root.name == name { return root }
             why = "its root element is \(StoreError.shown(root.name, atMost: 60))"

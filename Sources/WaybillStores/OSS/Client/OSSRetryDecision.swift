@@ -51,7 +51,7 @@ struct OSSRetryDecision: Sendable {
     private var hasCorrected = false
     private var hasRefreshed = false
     private var hasRepeated = false
-    private var hasLooked = false
+    private var hasLookedUp = false
 
     /// Returns the next step after a failure at a time of the local clock.
     mutating func step(after failure: Failure, now: Date) -> Step {
@@ -65,28 +65,31 @@ struct OSSRetryDecision: Sendable {
 
     private mutating func remedy(for failure: Failure, now: Date) -> Step {
         if failure.isClockError {
-            guard !Self.take(&hasCorrected) else { return .stop("The clock was already corrected.") }
-            guard let time = [failure.serverTime, failure.dateField].compactMap(\.self).first(where: Self.isSane) else {
+            guard !Self.testAndSet(&hasCorrected) else { return .stop("The clock was already corrected.") }
+            guard let time = [failure.serverTime, failure.dateField].compactMap(\.self).first(where: Self.isPlausible)
+            else {
                 return .stop("The store reported no plausible time. Set the clock of this machine.")
             }
             return .correctClock(time.timeIntervalSince(now))
         }
         if failure.isCredentialError || failure.status == 401 {
-            return Self.take(&hasRefreshed) ? .stop("The credentials were already renewed.") : .refreshCredentials
+            return Self.testAndSet(&hasRefreshed) ? .stop("The credentials were already renewed.") : .refreshCredentials
         }
         if failure.isChecksumMismatch {
-            return Self.take(&hasRepeated) ? .stop("The request was already sent twice.") : .sendAgain
+            return Self.testAndSet(&hasRepeated) ? .stop("The request was already sent twice.") : .sendAgain
         }
-        if failure.outcome == .unknown, failure.status == nil { return Self.take(&hasLooked) ? .stop(nil) : .lookUp }
+        if failure.outcome == .unknown, failure.status == nil {
+            return Self.testAndSet(&hasLookedUp) ? .stop(nil) : .lookUp
+        }
         return .stop(nil)
     }
 
     /// Whether a date is between 2015 and 2200. A server with a failed battery can report any date.
-    static func isSane(_ date: Date) -> Bool {
+    static func isPlausible(_ date: Date) -> Bool {
         (1_420_070_400..<7_258_118_400).contains(date.timeIntervalSince1970)
     }
 
-    private static func take(_ flag: inout Bool) -> Bool {
+    private static func testAndSet(_ flag: inout Bool) -> Bool {
         defer { flag = true }
         return flag
     }

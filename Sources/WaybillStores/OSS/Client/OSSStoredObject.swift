@@ -32,7 +32,7 @@ public struct OSSStoredObject: Sendable, Hashable {
     /// The ID of the request that stored the object.
     public var requestID: String?
     /// The response body of the callback; `nil` without a callback, or if the response was lost.
-    public var callbackAnswer: [UInt8]?
+    public var callbackResponse: [UInt8]?
     /// The position of the next append; only set after an append.
     public var nextPosition: Int64?
     /// Whether the response was lost, and the stored object was then identified by its checksum.
@@ -50,7 +50,7 @@ public struct OSSStoredObject: Sendable, Hashable {
         versionID = fields[.ossVersionID]
         requestID = fields[.ossRequestID]
         nextPosition = fields[.ossNextPosition].flatMap { Int64($0) }
-        if hasCallback { callbackAnswer = response.body }
+        if hasCallback { callbackResponse = response.body }
     }
 }
 

@@ -15,26 +15,26 @@ extension OSSPostForm {
     ///
     /// - Throws: ``StoreError/Code/presignedMalformed``. The error does not contain the input.
     public init(json: some Sequence<UInt8>) throws(StoreError) {
-        let answer = try LooseObject(Array(json), what: "a signed form", failing: .presignedMalformed)
-        guard var url = answer.text("url", "host", "action", "endpoint") else {
+        let object = try LenientJSONObject(Array(json), what: "a signed form", failing: .presignedMalformed)
+        guard var url = object.text("url", "host", "action", "endpoint") else {
             throw StoreError(.presignedMalformed, "The signed form has no URL. Add a url or host member to the JSON.")
         }
         if url.utf8.starts(with: "//".utf8) { url = "https:\(url)" }
         if !url.utf8.starts(with: "http".utf8) { url = "https://\(url)" }
         let fields: [Field]
-        if case .object(let given)? = answer.member("fields", "formfields", "form") {
+        if case .object(let given)? = object.member("fields", "formfields", "form") {
             fields = given.keys.sorted().compactMap { name in given[name]?.asText.map { Field(name, $0) } }
         } else {
-            fields = Self.fields(of: answer)
+            fields = Self.fields(of: object)
         }
-        let expiration = try answer.date("expire", "expiration", "expiretime", "expireat", failing: .presignedMalformed)
+        let expiration = try object.date("expire", "expiration", "expiretime", "expireat", failing: .presignedMalformed)
         try self.init(
             url: url, fields: fields, expiration: expiration,
-            keyPrefix: answer.text("dir", "keyprefix", "prefix") ?? "")
+            keyPrefix: object.text("dir", "keyprefix", "prefix") ?? "")
     }
 
-    private static func fields(of answer: LooseObject) -> [Field] {
-        let isV4 = answer.text("xosscredential", "xosssignatureversion") != nil
+    private static func fields(of object: LenientJSONObject) -> [Field] {
+        let isV4 = object.text("xosscredential", "xosssignatureversion") != nil
         let common: [(String, [String])] = [
             ("policy", ["policy"]), ("callback", ["callback"]),
             ("success_action_status", ["successactionstatus"]),
@@ -51,7 +51,7 @@ extension OSSPostForm {
                 ("OSSAccessKeyId", ["ossaccesskeyid", "accessid", "accesskeyid"]), ("Signature", ["signature"]),
             ]
         return (own + common).compactMap { name, spellings in
-            answer.text(of: spellings).flatMap { $0.isEmpty ? nil : Field(name, $0) }
+            object.text(of: spellings).flatMap { $0.isEmpty ? nil : Field(name, $0) }
         }
     }
 }

@@ -69,8 +69,8 @@ public struct OSSRemoteSigner: ObjectStoreSigner {
 
     /// Extracts and validates the signature in a response, so that the error page of a proxy is never sent as a header
     /// field.
-    static func signature(in answer: String, for material: OSSSigningMaterial) throws(StoreError) -> String {
-        var text = OSSRequestToSign.trimmed(answer)
+    static func signature(in response: String, for material: OSSSigningMaterial) throws(StoreError) -> String {
+        var text = OSSRequestToSign.trimmed(response)
         let prefix = "OSS \(material.identity.accessKeyID):"
         if text.utf8.starts(with: prefix.utf8) { text = String(text.utf8.dropFirst(prefix.utf8.count)) ?? "" }
         if text.utf8.starts(with: OSSSignatureV4.algorithm.utf8),
@@ -88,7 +88,7 @@ public struct OSSRemoteSigner: ObjectStoreSigner {
             throw StoreError(
                 .signingFailed,
                 "The remote signer returned no valid signature of version \(material.rules.version == .v1 ? 1 : 4): "
-                    + "expected \(form), got \(answer.utf8.count) bytes.")
+                    + "expected \(form), got \(response.utf8.count) bytes.")
         }
         return text
     }

@@ -16,7 +16,7 @@ final class QiniuChannel: Sendable {
     private struct State: Sendable {
         var token: QiniuUploadToken
         var route: QiniuRoute
-        var hasAskedAgain = false
+        var hasRefreshedRoute = false
     }
 
     let client: QiniuClient
@@ -80,23 +80,23 @@ final class QiniuChannel: Sendable {
         _ make: (Call) throws(StoreError) -> UploadRequest
     ) async throws(StoreError) -> (response: UploadResponse, host: String) {
         var hasRenewed = false
-        var refusals = 0
+        var rejections = 0
         while true {
-            await client.pace.wait()
+            await client.throttle.wait()
             let (host, token) = try await current()
             var request = try make(Call(base: base(of: host), token: token))
             request.options = requestOptions(operation)
             let result = await Result { [request] () async throws(UploadError) in
                 try await run.send(request, in: client.session, size: size)
             }
-            let answer = QiniuResponseParser.answer(of: result)
+            let facts = QiniuResponseParser.facts(of: result)
             let error = QiniuResponseParser.error(of: result, operation, host: host)
-            switch QiniuRetry.step(after: answer, of: operation, isRepeatable: isRepeatable) {
+            switch QiniuRetry.step(after: facts, of: operation, isRepeatable: isRepeatable) {
             case .accept:
                 guard case .success(let response) = result else { throw error }
                 return (response, host)
             case .nextHost:
-                guard state.withLock({ $0.route.leave(host) }) else { throw error }
+                guard state.withLock({ $0.route.advance(from: host) }) else { throw error }
             case .refreshRegions:
                 guard try await refreshRoute(operation) else { throw error }
             case .freshToken:
@@ -104,9 +104,9 @@ final class QiniuChannel: Sendable {
                 hasRenewed = true
                 try await renew(.replace)
             case .slowDown:
-                refusals += 1
-                guard refusals <= client.configuration.patience, !Task.isCancelled else { throw error }
-                await client.pace.slowDown(for: QiniuPace.delay(after: refusals))
+                rejections += 1
+                guard rejections <= client.configuration.maximumThrottleRetries, !Task.isCancelled else { throw error }
+                await client.throttle.slowDown(for: QiniuThrottle.delay(after: rejections))
             case .fail, .stored, .restart: throw error
             }
         }
@@ -146,8 +146,8 @@ final class QiniuChannel: Sendable {
         // An upload in parts can't move to another region.
         guard operation == .form || operation == .begin else { return false }
         let isFirst = state.withLock { state in
-            defer { state.hasAskedAgain = true }
-            return !state.hasAskedAgain
+            defer { state.hasRefreshedRoute = true }
+            return !state.hasRefreshedRoute
         }
         guard isFirst else { return false }
         let route = try await Self.route(client, token)
@@ -159,11 +159,11 @@ final class QiniuChannel: Sendable {
         switch client.configuration.hosts {
         case .fixed(let hosts): return QiniuRoute([hosts])
         case .regions(let regions): return QiniuRoute(regions.map { (region: QiniuRegion) in region.uploadHosts })
-        case .asked:
+        case .queried:
             guard let regionCache = client.regionCache else { return QiniuRoute([]) }
             let key = QiniuRegionCache.Key(accessKey: token.accessKey, bucket: token.scope.bucket)
-            let answer = try await regionCache.answer(for: key)
-            return QiniuRoute(answer.regions.map(\.uploadHosts))
+            let response = try await regionCache.response(for: key)
+            return QiniuRoute(response.regions.map(\.uploadHosts))
         }
     }
 

@@ -23,7 +23,7 @@ public final class QiniuClient: Sendable {
         // MARK: Hosts
 
         /// The upload hosts. By default, Qiniu is queried for them.
-        public var hosts = QiniuHosts.askedOfQiniu
+        public var hosts = QiniuHosts.queriedFromQiniu
         /// Whether hosts without a scheme are connected to with TLS. `true` by default: an eavesdropper could use the
         /// token.
         public var usesTLS = true
@@ -40,7 +40,7 @@ public final class QiniuClient: Sendable {
         /// of 4 MiB allows the hash of the object to be verified.
         public var partSize: ByteCount = .mebibytes(4)
         /// The maximum number of concurrent parts of an object, at least 1. 3 by default.
-        public var partsAtOnce = 3
+        public var maximumConcurrentParts = 3
         /// The number of retries at one host before the next host is tried. 1 by default, the `retryMax` of Qiniu's
         /// SDKs.
         public var retriesPerHost = 1
@@ -48,7 +48,7 @@ public final class QiniuClient: Sendable {
         /// Qiniu's SDKs.
         public var retryInterval: Duration = .milliseconds(500)
         /// The number of delayed retries after responses that report too many requests (571, 573). 5 by default.
-        public var patience = 5
+        public var maximumThrottleRetries = 5
         /// Whether the hash in the store's response is verified where possible. `true` by default.
         public var checksHash = true
         /// The directory of the records of multipart uploads; `nil` to keep no records, so that no upload can be
@@ -79,7 +79,7 @@ public final class QiniuClient: Sendable {
     public let configuration: Configuration
     let tokens: QiniuTokens
     let session: UploadSession
-    let pace: QiniuPace
+    let throttle: QiniuThrottle
     let regionCache: QiniuRegionCache?
 
     /// Creates a client that sends with a session, by default with ``/Waybill/UploadSession/shared``.
@@ -89,8 +89,8 @@ public final class QiniuClient: Sendable {
         self.tokens = tokens
         self.configuration = configuration
         self.session = session
-        pace = QiniuPace(clock: configuration.clock)
-        guard case .asked(let query) = configuration.hosts else {
+        throttle = QiniuThrottle(clock: configuration.clock)
+        guard case .queried(let query) = configuration.hosts else {
             regionCache = nil
             return
         }
@@ -104,7 +104,7 @@ public final class QiniuClient: Sendable {
         self.tokens = tokens
         configuration = other.configuration
         session = other.session
-        pace = other.pace
+        throttle = other.throttle
         regionCache = other.regionCache
     }
 
@@ -168,7 +168,7 @@ public final class QiniuClient: Sendable {
             transfer: configuration.transfer,
             retry: RetryPolicy(
                 maxRetries: max(0, configuration.retriesPerHost), baseDelay: configuration.retryInterval,
-                maxDelay: .seconds(30), statuses: QiniuRetry.again, retriesLostResponses: false))
+                maxDelay: .seconds(30), statuses: QiniuRetry.transient, retriesLostResponses: false))
         options.omits = [.headers, .commonFields, .interceptors, .cookies]
         // The token is part of a form's body: a redirect would disclose it to another host.
         options.redirects = .returned

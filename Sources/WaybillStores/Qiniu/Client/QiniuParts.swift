@@ -6,12 +6,12 @@ import WaybillCore
 import WaybillMultipart
 
 /// An initiated multipart upload in version 2 of Qiniu's protocol.
-struct QiniuParts: PartStore {
+struct QiniuParts: MultipartProtocol {
     let put: QiniuPut
     let payload: QiniuPayload
     let channel: QiniuChannel
     let plan: PartPlan
-    let book: QiniuResumeStore
+    let resumeStore: QiniuResumeStore
     let id: String
 
     private var bucket: String { channel.token.scope.bucket }
@@ -21,13 +21,13 @@ struct QiniuParts: PartStore {
     /// Returns a request for a multipart upload. `~` stands for a key that the store chooses, an empty name for the
     /// empty key.
     static func request(
-        _ method: HTTPRequest.Method, _ call: QiniuChannel.Call, _ rest: String, bucket: String, key: String?,
+        _ method: HTTPRequest.Method, _ call: QiniuChannel.Call, _ path: String, bucket: String, key: String?,
         content: UploadContent = .empty
     ) -> UploadRequest {
         let name = key.map { URLSafeBase64.encode(Array($0.utf8)) } ?? "~"
         var request = UploadRequest(
-            method, "\(call.base)/buckets/\(bucket)/objects/\(name)/uploads\(rest)", content: content)
-        request.hidesPath = !rest.isEmpty
+            method, "\(call.base)/buckets/\(bucket)/objects/\(name)/uploads\(path)", content: content)
+        request.hidesPath = !path.isEmpty
         request.headers[.authorization] = "UpToken \(call.token.text.value)"
         return request
     }
@@ -39,10 +39,12 @@ struct QiniuParts: PartStore {
         let (response, host) = try await channel.send(.begin) { call in
             request(.post, call, "", bucket: call.token.scope.bucket, key: put.key)
         }
-        guard let begun = try? JSONDecoder().decode(Begun.self, from: Data(response.body)), isID(begun.uploadId) else {
+        guard let initiated = try? JSONDecoder().decode(InitiateResponse.self, from: Data(response.body)),
+            isID(initiated.uploadId)
+        else {
             throw Self.unreadable(response, host, "has no upload ID")
         }
-        return (begun.uploadId, begun.expireAt, host)
+        return (initiated.uploadId, initiated.expireAt, host)
     }
 
     // The ID becomes part of URL paths.
@@ -65,7 +67,7 @@ struct QiniuParts: PartStore {
         } catch {
             switch error.outcome {
             case .unknown where error.code != .checksumMismatch: return .uncertain(error)
-            default: return error.code == .checksumMismatch ? .again(error) : .failed(error)
+            default: return error.code == .checksumMismatch ? .corrupted(error) : .failed(error)
             }
         }
     }
@@ -82,28 +84,29 @@ struct QiniuParts: PartStore {
             request.headers[HTTPField.Name("Content-MD5")!] = sums.md5
             return request
         }
-        guard let taken = try? JSONDecoder().decode(Taken.self, from: Data(response.body)) else {
+        guard let accepted = try? JSONDecoder().decode(PartResponse.self, from: Data(response.body)) else {
             throw Self.unreadable(response, host, "has no ETag of the part")
         }
-        if let md5 = taken.md5, md5.lowercased() != sums.md5 {
+        if let md5 = accepted.md5, md5.lowercased() != sums.md5 {
             throw StoreError(
                 .checksumMismatch,
                 "Checksum mismatch: the store received other bytes of part \(number). The part is sent again.")
         }
         return PartReceipt(
-            number: number, size: plan.size(of: number), tag: taken.etag, checksum: URLSafeBase64.encode(sums.blocks))
+            number: number, size: plan.size(of: number), tag: accepted.etag, checksum: URLSafeBase64.encode(sums.blocks)
+        )
     }
 
     func listParts(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
         var result: [PartReceipt] = []
-        let known = book.parts
+        let known = resumeStore.parts
         var marker = 0
         // The list is finite: each page has at least one part, and there are at most 10,000.
-        for _ in 0..<QiniuPartsUpload.limits.most {
+        for _ in 0..<QiniuPartsUpload.limits.maximumCount {
             let bucket = bucket
-            let rest = "/\(id)?max-parts=1000" + (marker > 0 ? "&part-number-marker=\(marker)" : "")
+            let path = "/\(id)?max-parts=1000" + (marker > 0 ? "&part-number-marker=\(marker)" : "")
             let (response, host) = try await channel.send(.list) { call in
-                Self.request(.get, call, rest, bucket: bucket, key: put.key)
+                Self.request(.get, call, path, bucket: bucket, key: put.key)
             }
             guard let page = try? JSONDecoder().decode(Page.self, from: Data(response.body)) else {
                 throw Self.unreadable(response, host, "is not a list of parts")
@@ -121,8 +124,8 @@ struct QiniuParts: PartStore {
         return result
     }
 
-    func took(_ receipt: PartReceipt) async throws(StoreError) {
-        try await book.took(receipt)
+    func didStore(_ receipt: PartReceipt) async throws(StoreError) {
+        try await resumeStore.didStore(receipt)
     }
 
     // MARK: The end
@@ -156,8 +159,8 @@ struct QiniuParts: PartStore {
             // The list of parts shows whether the request was applied: the store then no longer knows the upload.
             do throws(StoreError) {
                 _ = try await listParts(put.run)
-            } catch let look {
-                guard look.code == .uploadGone else { throw error }
+            } catch let lookupError {
+                guard lookupError.code == .uploadGone else { throw error }
                 var gone = error
                 gone.message =
                     "The store has probably created the object, because it no longer knows the parts; its response "
@@ -225,12 +228,12 @@ struct QiniuParts: PartStore {
         return error
     }
 
-    private struct Begun: Decodable {
+    private struct InitiateResponse: Decodable {
         var uploadId: String
         var expireAt: Int64?
     }
 
-    private struct Taken: Decodable {
+    private struct PartResponse: Decodable {
         var etag: String
         var md5: String?
     }

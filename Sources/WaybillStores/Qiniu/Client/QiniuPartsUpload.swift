@@ -8,9 +8,9 @@ import WaybillMultipart
 /// longer knows it.
 struct QiniuPartsUpload: Sendable {
     /// The part limits of Qiniu.
-    static let limits = PartLimits(smallest: .mebibytes(1), largest: .gibibytes(1), most: 10_000)
+    static let limits = PartLimits(minimumSize: .mebibytes(1), maximumSize: .gibibytes(1), maximumCount: 10_000)
     /// The minimum remaining lifetime, in seconds, of an upload that is resumed.
-    static let margin: Int64 = 7_200
+    static let minimumRemainingLifetime: Int64 = 7_200
 
     let put: QiniuPut
     let payload: QiniuPayload
@@ -18,23 +18,25 @@ struct QiniuPartsUpload: Sendable {
 
     func perform() async throws(StoreError) -> QiniuObject {
         let configuration = put.client.configuration
-        let plan = try PartPlan(objectSize: payload.size, wished: configuration.partSize, limits: Self.limits)
-        let book = try await QiniuResumeStore(
-            folder: configuration.records, keeper: put.keeper, payload: payload, token: channel.token, key: put.key,
+        let plan = try PartPlan(
+            objectSize: payload.size, preferredPartSize: configuration.partSize, limits: Self.limits)
+        let resumeStore = try await QiniuResumeStore(
+            folder: configuration.records, recordStore: put.recordStore, payload: payload, token: channel.token,
+            key: put.key,
             partSize: plan.partSize, now: configuration.now())
-        defer { book.close() }
+        defer { resumeStore.close() }
         var restarts = 0
         while true {
             do throws(StoreError) {
-                return try await attempt(plan, book)
+                return try await attempt(plan, resumeStore)
             } catch {
                 // Restart once if the store no longer knows the upload; a second time would indicate a defect.
                 guard error.code == .uploadGone, error.outcome == .rejected, restarts == 0, !Task.isCancelled else {
-                    await leave(book, after: error)
+                    await cleanUp(resumeStore, after: error)
                     throw error
                 }
                 restarts += 1
-                await book.forget()
+                await resumeStore.forget()
             }
         }
     }
@@ -44,12 +46,14 @@ struct QiniuPartsUpload: Sendable {
     /// - Returns: Whether there was a record.
     func discard() async throws(StoreError) -> Bool {
         let configuration = put.client.configuration
-        let plan = try PartPlan(objectSize: payload.size, wished: configuration.partSize, limits: Self.limits)
-        let book = try await QiniuResumeStore(
-            folder: configuration.records, keeper: put.keeper, payload: payload, token: channel.token, key: put.key,
+        let plan = try PartPlan(
+            objectSize: payload.size, preferredPartSize: configuration.partSize, limits: Self.limits)
+        let resumeStore = try await QiniuResumeStore(
+            folder: configuration.records, recordStore: put.recordStore, payload: payload, token: channel.token,
+            key: put.key,
             partSize: plan.partSize, now: configuration.now())
-        defer { book.close() }
-        guard let record = await book.resumable(hosts: { channel.choose($0) }) else { return false }
+        defer { resumeStore.close() }
+        guard let record = await resumeStore.resumable(hosts: { channel.choose($0) }) else { return false }
         channel.pin()
         do throws(StoreError) {
             _ = try await channel.send(.abort) { call in
@@ -59,43 +63,44 @@ struct QiniuPartsUpload: Sendable {
         } catch  where error.code == .uploadGone {
             // The upload is already gone.
         }
-        await book.forget()
+        await resumeStore.forget()
         return true
     }
 
-    private func attempt(_ plan: PartPlan, _ book: QiniuResumeStore) async throws(StoreError) -> QiniuObject {
+    private func attempt(_ plan: PartPlan, _ resumeStore: QiniuResumeStore) async throws(StoreError) -> QiniuObject {
         var listed: [PartReceipt] = []
         let parts: QiniuParts
-        if let record = await book.resumable(hosts: { channel.choose($0) }) {
+        if let record = await resumeStore.resumable(hosts: { channel.choose($0) }) {
             channel.pin()
             parts = QiniuParts(
-                put: put, payload: payload, channel: channel, plan: plan, book: book, id: record.uploadID)
+                put: put, payload: payload, channel: channel, plan: plan, resumeStore: resumeStore, id: record.uploadID)
             listed = try await parts.listParts(put.run)
         } else {
-            let begun = try await QiniuParts.begin(put, channel)
+            let initiated = try await QiniuParts.begin(put, channel)
             channel.pin()
-            try await book.begin(id: begun.id, expires: begun.expires, host: begun.host)
-            parts = QiniuParts(put: put, payload: payload, channel: channel, plan: plan, book: book, id: begun.id)
+            try await resumeStore.begin(id: initiated.id, expires: initiated.expires, host: initiated.host)
+            parts = QiniuParts(
+                put: put, payload: payload, channel: channel, plan: plan, resumeStore: resumeStore, id: initiated.id)
         }
         put.run.enter(.sending)
         // The sizes come from the store: ignore those that do not match, so that the sum can't overflow.
         let resumed = listed.filter { plan.numbers.contains($0.number) && $0.size == plan.size(of: $0.number) }
             .reduce(0) { $0 + $1.size }
         let receipts = try await MultipartSender(store: parts, run: put.run).send(
-            plan, listed: listed, atOnce: put.client.configuration.partsAtOnce)
+            plan, listed: listed, maximumConcurrentParts: put.client.configuration.maximumConcurrentParts)
         put.run.enter(.completing)
         let ownHash = try await parts.wholeHash(receipts)
         var object = try await parts.complete(receipts, ownHash: ownHash)
         object.resumedBytes = resumed
-        await book.finish()
+        await resumeStore.finish()
         return object
     }
 
     /// Cleans up after a failure: without a record, the upload can't be resumed and is aborted; with one, it is kept.
-    private func leave(_ book: QiniuResumeStore, after error: StoreError) async {
-        if error.isStored { return await book.finish() }
-        if error.code == .checksumMismatch { return await book.forget() }
-        guard !book.isKept, error.outcome != .unknown, let id = book.id else { return }
+    private func cleanUp(_ resumeStore: QiniuResumeStore, after error: StoreError) async {
+        if error.isStored { return await resumeStore.finish() }
+        if error.code == .checksumMismatch { return await resumeStore.forget() }
+        guard !resumeStore.isKept, error.outcome != .unknown, let id = resumeStore.id else { return }
         var request = QiniuParts.request(
             .delete, QiniuChannel.Call(base: channel.base(of: channel.host), token: channel.token),
             "/\(id)", bucket: channel.token.scope.bucket, key: put.key)

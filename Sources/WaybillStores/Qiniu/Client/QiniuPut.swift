@@ -10,8 +10,8 @@ struct QiniuPut: Sendable {
     let key: String?
     let options: QiniuPutOptions
     let run: ObjectRun
-    /// The keeper of the upload's record; `nil` for the directory of the client.
-    var keeper: (any RecordKeeper)?
+    /// The storage of the upload's record; `nil` for the directory of the client.
+    var recordStore: (any ResumeRecordStore)?
     /// The bucket that the token must be for; `nil` to accept any.
     var bucket: String?
 
@@ -88,13 +88,13 @@ struct QiniuPut: Sendable {
     func object(
         of response: UploadResponse, _ host: String, ownHash: String?, token: QiniuUploadToken
     ) throws(StoreError) -> QiniuObject {
-        let said = try? JSONDecoder().decode(Said.self, from: Data(response.body))
+        let content = try? JSONDecoder().decode(ResponseContent.self, from: Data(response.body))
         var object = QiniuObject(
-            key: said?.key, hash: said?.hash, body: response.body,
+            key: content?.key, hash: content?.hash, body: response.body,
             requestID: response.headers[QiniuResponseParser.requestID], host: host)
         if let key = object.key { object.url = publicURL(of: key) }
         guard token.hasStandardResponse else { return object }
-        guard let hash = said?.hash else {
+        guard let hash = content?.hash else {
             var error = StoreError(
                 .unexpectedResponse,
                 "The upload succeeded, but the response has no hash. Check whether the object exists.",
@@ -116,7 +116,7 @@ struct QiniuPut: Sendable {
         return object
     }
 
-    private struct Said: Decodable {
+    private struct ResponseContent: Decodable {
         var key: String?
         var hash: String?
 

@@ -9,22 +9,22 @@ enum QiniuResponseParser {
 
     /// Returns `error` from the JSON of a rejection; empty without that member.
     static func message(of response: UploadResponse?) -> String {
-        guard let response, let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(response.body)) else {
+        guard let response, let body = try? JSONDecoder().decode(ErrorBody.self, from: Data(response.body)) else {
             return ""
         }
-        return refusal.error ?? ""
+        return body.error ?? ""
     }
 
     /// Returns the facts on which the retry decision is based.
-    static func answer(of result: Result<UploadResponse, UploadError>) -> QiniuRetry.Answer {
+    static func facts(of result: Result<UploadResponse, UploadError>) -> QiniuRetry.ResponseFacts {
         switch result {
         case .success(let response):
-            return QiniuRetry.Answer(
+            return QiniuRetry.ResponseFacts(
                 status: response.status.code, hasRequestID: response.headers[requestID]?.isEmpty == false)
         case .failure(let error):
-            let isAnswered = error.code == .rejected
-            return QiniuRetry.Answer(
-                status: isAnswered ? error.response?.status.code : nil, message: message(of: error.response),
+            let hasResponse = error.code == .rejected
+            return QiniuRetry.ResponseFacts(
+                status: hasResponse ? error.response?.status.code : nil, message: message(of: error.response),
                 hasRequestID: error.response?.headers[requestID]?.isEmpty == false, outcome: error.outcome,
                 isPermanentFailure: isPermanentFailure(error))
         }
@@ -42,27 +42,27 @@ enum QiniuResponseParser {
     static func error(
         of result: Result<UploadResponse, UploadError>, _ operation: QiniuRetry.Operation, host: String
     ) -> StoreError {
-        let answer = answer(of: result)
+        let facts = facts(of: result)
         var error: StoreError
         let response: UploadResponse?
         switch result {
-        case .success(let taken):
-            response = taken
+        case .success(let received):
+            response = received
             error = StoreError(
                 .unexpectedResponse,
-                answer.hasRequestID
-                    ? "The store responded with \(taken.status.code), which is neither success nor an error."
+                facts.hasRequestID
+                    ? "The store responded with \(received.status.code), which is neither success nor an error."
                     : "The response is not from Qiniu: it has no X-Reqid. Check for a proxy between this machine and "
                         + "the store.",
                 outcome: .unknown)
         case .failure(let failure):
             response = failure.response
             error = StoreError(failure)
-            if failure.code == .rejected, !answer.hasRequestID {
+            if failure.code == .rejected, !facts.hasRequestID {
                 error.code = .unexpectedResponse
                 error.message = "A server other than Qiniu responded. \(failure.message)"
-            } else if failure.code == .rejected, let status = answer.status {
-                (error.code, error.message) = explanation(status, answer.message, operation)
+            } else if failure.code == .rejected, let status = facts.status {
+                (error.code, error.message) = explanation(status, facts.message, operation)
             }
         }
         error.isStored = error.code == .storedButCallbackFailed
@@ -73,9 +73,9 @@ enum QiniuResponseParser {
     }
 
     private static func explanation(
-        _ status: Int, _ said: String, _ operation: QiniuRetry.Operation
+        _ status: Int, _ message: String, _ operation: QiniuRetry.Operation
     ) -> (StoreError.Code, String) {
-        let reason = said.isEmpty ? "." : ": \(StoreError.shown(said).sentence)"
+        let reason = message.isEmpty ? "." : ": \(StoreError.shown(message).sentence)"
         switch status {
         case 401: return (.rejected, "The upload token is invalid or has expired\(reason) Get a new one.")
         case 406:
@@ -93,7 +93,7 @@ enum QiniuResponseParser {
         }
     }
 
-    private struct Refusal: Decodable {
+    private struct ErrorBody: Decodable {
         var error: String?
     }
 }

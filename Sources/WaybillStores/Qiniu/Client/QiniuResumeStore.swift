@@ -14,7 +14,7 @@ final class QiniuResumeStore: Sendable {
         var parts: [Int: PartReceipt] = [:]
     }
 
-    private let claim: (any RecordKeeper)?
+    private let claim: (any ResumeRecordStore)?
     private let subject: ResumeSubject?
     private let state: Locked<State>
 
@@ -27,10 +27,10 @@ final class QiniuResumeStore: Sendable {
 
     /// Claims the record of a file. Bytes in memory have no record: a later run would not have the content.
     init(
-        folder: RecordDirectory?, keeper: (any RecordKeeper)?, payload: QiniuPayload, token: QiniuUploadToken,
+        folder: RecordDirectory?, recordStore: (any ResumeRecordStore)?, payload: QiniuPayload, token: QiniuUploadToken,
         key: String?, partSize: Int64, now: Date
     ) async throws(StoreError) {
-        guard folder != nil || keeper != nil, case .file(let file) = payload.content else {
+        guard folder != nil || recordStore != nil, case .file(let file) = payload.content else {
             claim = nil
             subject = nil
             state = Locked(State())
@@ -39,14 +39,14 @@ final class QiniuResumeStore: Sendable {
         var subject = ResumeSubject(
             endpoint: "qiniu:\(token.accessKey)", bucket: token.scope.bucket, key: key, source: file,
             path: Self.absolute(file.path), partSize: partSize)
-        var claim = keeper
+        var claim = recordStore
         if claim == nil { claim = try await folder?.claim(subject) } else { subject.clearDevice() }
         var found: ResumeRecord?
-        let soon = Int64(now.timeIntervalSince1970) + QiniuPartsUpload.margin
-        switch try await claim?.load(subject, at: soon) {
+        let deadline = Int64(now.timeIntervalSince1970) + QiniuPartsUpload.minimumRemainingLifetime
+        switch try await claim?.load(subject, at: deadline) {
         case .usable(let record)?: found = record
         case LoadedRecord.none?, nil: break
-        case .useless?: await claim?.remove()
+        case .unusable?: await claim?.remove()
         }
         self.subject = subject
         self.claim = claim
@@ -81,7 +81,7 @@ final class QiniuResumeStore: Sendable {
     }
 
     /// Records that a part was stored.
-    func took(_ receipt: PartReceipt) async throws(StoreError) {
+    func didStore(_ receipt: PartReceipt) async throws(StoreError) {
         let record = state.withLock { state -> ResumeRecord? in
             state.parts[receipt.number] = receipt
             state.record?.parts = state.parts.values.sorted { $0.number < $1.number }

@@ -3,14 +3,14 @@ import WaybillCore
 
 /// Decides what follows a response of Qiniu, or of an intermediary. A lookup table without I/O and clock.
 ///
-/// The session has already retried the statuses in ``again`` and failed connections at the same host; this type decides
-/// what follows.
+/// The session has already retried the statuses in ``transient`` and failed connections at the same host; this type
+/// decides what follows.
 struct QiniuRetry: Sendable, Hashable {
     /// The type of a request.
     enum Operation: Sendable, Hashable, CaseIterable { case form, begin, part, complete, list, abort, regions }
 
     /// The facts about a response.
-    struct Answer: Sendable, Hashable {
+    struct ResponseFacts: Sendable, Hashable {
         /// The status; `nil` without a complete response.
         var status: Int?
         /// The value of `error` in the JSON of the response.
@@ -46,7 +46,7 @@ struct QiniuRetry: Sendable, Hashable {
     /// The statuses of transient failures, which the session retries at the same host.
     ///
     /// Includes statuses of 500 and above, except final ones and those that request a slower pace.
-    static let again: Set<Int> = RetryPolicy.standard.statuses.union(500...699).subtracting(final).subtracting(
+    static let transient: Set<Int> = RetryPolicy.standard.statuses.union(500...699).subtracting(final).subtracting(
         throttled)
 
     /// The statuses of 500 and above that a retry would receive again.
@@ -58,30 +58,30 @@ struct QiniuRetry: Sendable, Hashable {
     /// Returns the next step.
     ///
     /// - Parameters:
-    ///   - answer: The response, after the session's own retries.
+    ///   - facts: The facts about the response, after the session's own retries.
     ///   - operation: The type of the request.
     ///   - isRepeatable: Whether repeating the request is harmless even if the first one was applied.
     /// - Returns: The next step.
-    static func step(after answer: Answer, of operation: Operation, isRepeatable: Bool) -> Step {
-        if answer.isPermanentFailure { return .fail }
-        guard let status = answer.status else { return withoutAnswer(answer, isRepeatable: isRepeatable) }
-        guard answer.hasRequestID else { return .nextHost }
+    static func step(after facts: ResponseFacts, of operation: Operation, isRepeatable: Bool) -> Step {
+        if facts.isPermanentFailure { return .fail }
+        guard let status = facts.status else { return stepWithoutResponse(facts, isRepeatable: isRepeatable) }
+        guard facts.hasRequestID else { return .nextHost }
         switch status {
         case 200..<300: return status == 298 ? .fail : .accept
         case 579: return .stored
         case 400:
-            if answer.message.contains("incorrect region") { return .refreshRegions }
-            return answer.message.contains("transfer acceleration is not configured") ? .nextHost : .fail
+            if facts.message.contains("incorrect region") { return .refreshRegions }
+            return facts.message.contains("transfer acceleration is not configured") ? .nextHost : .fail
         case 401: return .freshToken
         case 612, 701: return isResumed(operation) ? .restart : .fail
         case _ where throttled.contains(status): return .slowDown
-        case _ where again.contains(status): return .nextHost
+        case _ where transient.contains(status): return .nextHost
         default: return .fail
         }
     }
 
-    private static func withoutAnswer(_ answer: Answer, isRepeatable: Bool) -> Step {
-        switch answer.outcome {
+    private static func stepWithoutResponse(_ facts: ResponseFacts, isRepeatable: Bool) -> Step {
+        switch facts.outcome {
         case .notSent, .incomplete: .nextHost
         case .unknown: isRepeatable ? .nextHost : .fail
         case .rejected, nil: .fail
@@ -97,14 +97,14 @@ struct QiniuRetry: Sendable, Hashable {
 }
 
 /// The request pace of a client. All requests are delayed after the store reports too many requests.
-final class QiniuPace: Sendable {
+final class QiniuThrottle: Sendable {
     private struct State: Sendable {
         /// The number of active delays; requests wait until it is 0.
         var waiting = 0
     }
 
     private let clock: any Clock<Duration>
-    private let books = Observed(State())
+    private let state = Observed(State())
 
     init(clock: any Clock<Duration>) {
         self.clock = clock
@@ -112,19 +112,19 @@ final class QiniuPace: Sendable {
 
     /// Waits while the client is slowed down. Returns immediately in a cancelled task.
     func wait() async {
-        await books.wait { $0.waiting == 0 }
+        await state.wait { $0.waiting == 0 }
     }
 
     /// Delays all requests of the client.
     func slowDown(for wait: Duration) async {
-        books.update { $0.waiting += 1 }
+        state.update { $0.waiting += 1 }
         try? await clock.sleep(for: wait)
-        books.update { $0.waiting -= 1 }
+        state.update { $0.waiting -= 1 }
     }
 
     /// Returns the delay after the n-th rejection, counted from 1: it starts at one second, doubles, and is at most 30
     /// s.
-    static func delay(after refusals: Int) -> Duration {
-        Backoff(from: .seconds(1), to: .seconds(30)).delay(after: refusals)
+    static func delay(after rejections: Int) -> Duration {
+        Backoff(from: .seconds(1), to: .seconds(30)).time(after: rejections)
     }
 }

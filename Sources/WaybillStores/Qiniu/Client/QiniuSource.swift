@@ -155,10 +155,10 @@ struct QiniuPayload: Sendable {
     }
 
     /// Reads a range and passes its bytes to a closure in chunks.
-    func read(_ range: Range<Int64>, _ take: ([UInt8]) -> Void) async throws(StoreError) {
+    func read(_ range: Range<Int64>, _ consume: ([UInt8]) -> Void) async throws(StoreError) {
         let body = try body(range)
         do throws(BodyError) {
-            try await body.read(take)
+            try await body.read(consume)
         } catch {
             throw StoreError(error)
         }

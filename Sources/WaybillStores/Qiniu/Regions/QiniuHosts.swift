@@ -1,14 +1,14 @@
 /// The hosts to which a client uploads.
 public enum QiniuHosts: Sendable, Hashable {
     /// The hosts that Qiniu reports for the bucket. They are cached, and queried again when the cache entry expires.
-    case asked(QiniuRegionQuery)
+    case queried(QiniuRegionQuery)
     /// The hosts of these regions, tried in order.
     case regions([QiniuRegion])
     /// Only these hosts, for a private cloud or a test. A host is a name, a name with a port, or a URL without a path.
     case fixed([String])
 
     /// The hosts that Qiniu's own services report.
-    public static let askedOfQiniu = QiniuHosts.asked(QiniuRegionQuery())
+    public static let queriedFromQiniu = QiniuHosts.queried(QiniuRegionQuery())
 }
 
 /// The settings for querying the region of a bucket.
@@ -19,7 +19,7 @@ public struct QiniuRegionQuery: Sendable, Hashable {
     public var suffixes = ["qiniup.com", "qbox.me", "qiniucs.com", "qiniuapi.com"]
     /// A directory in which results are cached across launches; `nil` to cache them in memory only. It is created with
     /// mode 0700.
-    public var cacheFolder: String?
+    public var cacheDirectory: String?
 
     /// Creates settings with Qiniu's own services and no cache on disk.
     public init() {}
@@ -44,8 +44,8 @@ struct QiniuRoute: Sendable, Hashable {
     /// Moves on to the next host after a failure. Does nothing if another request has done so already.
     ///
     /// - Returns: Whether there is a host to try.
-    mutating func leave(_ left: String) -> Bool {
-        guard host == left else { return host != nil }
+    mutating func advance(from failed: String) -> Bool {
+        guard host == failed else { return host != nil }
         if index + 1 < regions[region].count {
             index += 1
             return true
@@ -70,8 +70,8 @@ struct QiniuRoute: Sendable, Hashable {
     /// - Returns: Whether there is such a region.
     mutating func choose(_ host: String) -> Bool {
         for (number, hosts) in regions.enumerated() {
-            guard let place = hosts.firstIndex(of: host) else { continue }
-            (region, index) = (number, place)
+            guard let position = hosts.firstIndex(of: host) else { continue }
+            (region, index) = (number, position)
             return true
         }
         return false

@@ -35,7 +35,7 @@ public struct QiniuRegion: Sendable, Hashable, Codable {
 }
 
 /// The response of the region service for a bucket.
-struct QiniuRegionAnswer: Sendable, Hashable, Codable {
+struct QiniuRegionResponse: Sendable, Hashable, Codable {
     /// The regions in the order in which they are tried.
     var regions: [QiniuRegion]
     /// The lifetime of the response in seconds.

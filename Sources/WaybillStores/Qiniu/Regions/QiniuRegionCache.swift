@@ -15,16 +15,23 @@ final class QiniuRegionCache: Sendable {
     /// A response and its expiration.
     struct Entry: Sendable, Hashable, Codable {
         var key: Key
-        var answer: QiniuRegionAnswer
+        var response: QiniuRegionResponse
         /// The expiration as a Unix time in seconds.
         var expires: Int64
+
+        // The names in the cache file.
+        private enum CodingKeys: String, CodingKey {
+            case key
+            case response = "answer"
+            case expires
+        }
     }
 
-    private typealias Flight = Task<Result<QiniuRegionAnswer, StoreError>, Never>
+    private typealias QueryTask = Task<Result<QiniuRegionResponse, StoreError>, Never>
 
     private struct State: Sendable {
         var known: [Key: Entry] = [:]
-        var flights: [Key: Flight] = [:]
+        var tasks: [Key: QueryTask] = [:]
         var isRead = false
     }
 
@@ -48,18 +55,18 @@ final class QiniuRegionCache: Sendable {
 
     /// Returns the regions of a bucket. Concurrent callers share one query, which continues if one of them is
     /// cancelled.
-    func answer(for key: Key) async throws(StoreError) -> QiniuRegionAnswer {
+    func response(for key: Key) async throws(StoreError) -> QiniuRegionResponse {
         await readCache()
         let moment = seconds
-        let (known, flight) = state.withLock { state -> (QiniuRegionAnswer?, Flight?) in
-            if let entry = state.known[key], entry.expires > moment { return (entry.answer, nil) }
-            if let flight = state.flights[key] { return (nil, flight) }
-            let flight = Task { await self.fly(key) }
-            state.flights[key] = flight
-            return (nil, flight)
+        let (known, task) = state.withLock { state -> (QiniuRegionResponse?, QueryTask?) in
+            if let entry = state.known[key], entry.expires > moment { return (entry.response, nil) }
+            if let task = state.tasks[key] { return (nil, task) }
+            let task = Task { await self.runQuery(key) }
+            state.tasks[key] = task
+            return (nil, task)
         }
         if let known { return known }
-        guard let result = await flight?.value else {
+        guard let result = await task?.value else {
             throw StoreError(.regionUnknown, "The region of the bucket was not queried.")
         }
         return try result.get()
@@ -73,31 +80,31 @@ final class QiniuRegionCache: Sendable {
 
     private var seconds: Int64 { Int64(now().timeIntervalSince1970) }
 
-    private func fly(_ key: Key) async -> Result<QiniuRegionAnswer, StoreError> {
-        let result = await ask(key)
+    private func runQuery(_ key: Key) async -> Result<QiniuRegionResponse, StoreError> {
+        let result = await queryServices(key)
         let moment = seconds
         state.withLock { state in
-            state.flights[key] = nil
-            guard case .success(let answer) = result else { return }
-            state.known[key] = Entry(key: key, answer: answer, expires: moment + answer.lifetime)
+            state.tasks[key] = nil
+            guard case .success(let response) = result else { return }
+            state.known[key] = Entry(key: key, response: response, expires: moment + response.lifetime)
         }
         if case .success = result { await writeCache() }
         return result
     }
 
-    private func ask(_ key: Key) async -> Result<QiniuRegionAnswer, StoreError> {
+    private func queryServices(_ key: Key) async -> Result<QiniuRegionResponse, StoreError> {
         var last = StoreError(.regionUnknown, "No region service is configured.")
         for service in query.services {
             let base = service.contains("://") ? service : "\(scheme)://\(service)"
             let ak = PercentEncoding.query(key.accessKey)
             let url = "\(base)/v4/query?ak=\(ak)&bucket=\(PercentEncoding.query(key.bucket))"
-            let asked = await Result { () async throws(UploadError) in
+            let result = await Result { () async throws(UploadError) in
                 try await session.send(UploadRequest(.get, url, options: options))
             }
-            switch asked {
+            switch result {
             case .success(let response):
                 do throws(StoreError) {
-                    return .success(try QiniuRegionAnswer(json: response.body, suffixes: query.suffixes))
+                    return .success(try QiniuRegionResponse(json: response.body, suffixes: query.suffixes))
                 } catch {
                     last = error
                 }
@@ -112,11 +119,12 @@ final class QiniuRegionCache: Sendable {
     }
 
     private static func explain(_ error: UploadError, _ key: Key) -> StoreError {
-        let said = QiniuResponseParser.message(of: error.response)
+        let message = QiniuResponseParser.message(of: error.response)
         var result = StoreError(
             .regionUnknown,
             "The region of the bucket \(key.bucket) could not be determined. "
-                + (said.isEmpty ? error.message : "The region service responded: \(StoreError.shown(said).sentence)"),
+                + (message.isEmpty
+                    ? error.message : "The region service responded: \(StoreError.shown(message).sentence)"),
             outcome: error.outcome, cause: error)
         result.status = error.response?.status.code
         return result
@@ -129,7 +137,7 @@ extension QiniuRegionCache {
     private static var fileName: String { "qiniu-regions.json" }
 
     private func readCache() async {
-        guard let path = query.cacheFolder, !state.withLock({ $0.isRead }) else { return }
+        guard let path = query.cacheDirectory, !state.withLock({ $0.isRead }) else { return }
         let entries = try? await RecordFileSystem.run { () throws(StoreError) in
             let folder = try RecordFileSystem.openDirectory(path)
             guard let bytes = try RecordFileSystem.read(Self.fileName, in: folder, path) else { return [Entry]() }
@@ -140,8 +148,8 @@ extension QiniuRegionCache {
             state.isRead = true
             for entry in entries ?? [] where state.known[entry.key] == nil {
                 // The file may have been written when other suffixes were trusted.
-                let hosts = entry.answer.hosts
-                guard !hosts.isEmpty, hosts.allSatisfy({ QiniuRegionAnswer.isTrusted($0, query.suffixes) }) else {
+                let hosts = entry.response.hosts
+                guard !hosts.isEmpty, hosts.allSatisfy({ QiniuRegionResponse.isTrusted($0, query.suffixes) }) else {
                     continue
                 }
                 state.known[entry.key] = entry
@@ -151,7 +159,7 @@ extension QiniuRegionCache {
 
     /// Writes the cache. A failure is ignored: the service is queried again next time.
     private func writeCache() async {
-        guard let path = query.cacheFolder else { return }
+        guard let path = query.cacheDirectory else { return }
         let entries = state.withLock { Array($0.known.values) }
             .sorted { ($0.key.accessKey, $0.key.bucket) < ($1.key.accessKey, $1.key.bucket) }
         guard let bytes = try? JSONEncoder().encode(entries) else { return }

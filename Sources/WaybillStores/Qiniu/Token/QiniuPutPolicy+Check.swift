@@ -5,7 +5,7 @@ extension QiniuPutPolicy {
     ///
     /// - Throws: ``StoreError`` with ``StoreError/Code/invalidPutPolicy``.
     func check(at now: Date) throws(StoreError) {
-        for problem in [scopeProblem, deadlineProblem(at: now), answerProblem, workProblem, objectProblem] {
+        for problem in [scopeProblem, deadlineProblem(at: now), callbackProblem, processingProblem, objectProblem] {
             guard let problem else { continue }
             throw StoreError(.invalidPutPolicy, problem)
         }
@@ -37,7 +37,7 @@ extension QiniuPutPolicy {
         return nil
     }
 
-    private var answerProblem: String? {
+    private var callbackProblem: String? {
         if !callbackURLs.isEmpty {
             if returnURL != nil { return "callbackUrl and returnUrl are mutually exclusive." }
             if returnBody != nil {
@@ -55,7 +55,7 @@ extension QiniuPutPolicy {
         return nil
     }
 
-    private var workProblem: String? {
+    private var processingProblem: String? {
         if persistentOps != nil, persistentWorkflowTemplateID != nil {
             return "persistentOps and persistentWorkflowTemplateID are mutually exclusive."
         }

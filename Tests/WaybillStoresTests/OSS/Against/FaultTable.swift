@@ -61,26 +61,26 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
         return copy
     }
 
-    static let all = skewed + busy + broken + answered + refused + unknownRequests + hostile
+    static let all = skewed + busy + broken + wrongResponses + refused + unknownRequests + hostile
 
     // MARK: Clocks
 
     static let skewed: [FaultRow] = [-1_200, 1_200].flatMap { seconds in
         OSSSignatureVersion.allCases.flatMap { version in
-            OSSSkew.Telling.allCases.map { telling in
+            OSSSkew.Report.allCases.map { report in
                 let row =
-                    telling == .dateOf1970
+                    report == .dateOf1970
                     ? FaultRow(
                         "", .put, .fails(.rejected, storeCode: "RequestTimeTooSkewed"), [.putObject: 1]
-                    ) { $0.skew(OSSSkew(seconds: seconds, telling: telling)) }
+                    ) { $0.skew(OSSSkew(seconds: seconds, report: report)) }
                     : FaultRow("", .put, .stored, [.putObject: 2]) {
-                        $0.skew(OSSSkew(seconds: seconds, telling: telling))
+                        $0.skew(OSSSkew(seconds: seconds, report: report))
                     }
                 return FaultRow(
-                    "\(seconds) s, \(telling), \(version)", row.upload, row.end, row.requests, row.arrange
+                    "\(seconds) s, \(report), \(version)", row.upload, row.end, row.requests, row.arrange
                 ).with {
                     $0.version = version
-                    $0.correctsClock = telling != .dateOf1970
+                    $0.correctsClock = report != .dateOf1970
                 }
             }
         }
@@ -123,22 +123,22 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
         FaultRow("stalled within a body", .largePut, .stored, [.putObject: 2]) {
             $0.fail(.stall(afterBodyBytes: 100_000))
         }.with { $0.stall = .seconds(1) },
-        FaultRow("a put that is stored and not answered", .put, .foundStored, [.putObject: 1, .headObject: 1]) {
+        FaultRow("a put that is stored without a response", .put, .foundStored, [.putObject: 1, .headObject: 1]) {
             $0.fail(.storeThenDrop, on: .putObject)
         },
         FaultRow(
-            "a part that is stored and not answered", .parts, .stored,
+            "a part that is stored without a response", .parts, .stored,
             [.initiate: 1, .uploadPart: 3, .listParts: 1, .complete: 1]
         ) { $0.fail(.storeThenDrop, on: .uploadPart, part: 2) },
         FaultRow(
-            "an object that is put together and not answered", .parts, .foundStored,
+            "an object that is completed without a response", .parts, .foundStored,
             [.initiate: 1, .uploadPart: 3, .complete: 1, .headObject: 1]
         ) { $0.fail(.storeThenDrop, on: .complete) },
     ]
 
-    // MARK: Wrong answers about what is stored
+    // MARK: Wrong responses about stored data
 
-    static let answered: [FaultRow] = [
+    static let wrongResponses: [FaultRow] = [
         FaultRow("another checksum, once", .put, .stored, [.putObject: 2]) { $0.fail(.wrongChecksum) }
             .with { $0.timesStored = 2 },
         FaultRow("another checksum, always", .put, .fails(.checksumMismatch), [.putObject: 2]) {

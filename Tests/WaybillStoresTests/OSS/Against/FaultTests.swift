@@ -23,36 +23,36 @@ import WaybillStores
         let time = start.duration(to: .now)
         let state = try await store.settled()
 
-        let story: Comment = "\(result)\n\(state.log.map { "\($0.operation) \($0.status ?? 0) \($0.code ?? "")" })"
-        #expect(store.complaints == [], story)
+        let details: Comment = "\(result)\n\(state.log.map { "\($0.operation) \($0.status ?? 0) \($0.code ?? "")" })"
+        #expect(store.complaints == [], details)
         for (operation, count) in row.requests {
-            #expect(state.log(operation).count == count, "\(operation): \(story)")
+            #expect(state.log(operation).count == count, "\(operation): \(details)")
         }
-        #expect((client.clockCorrection != 0) == row.correctsClock, story)
+        #expect((client.clockCorrection != 0) == row.correctsClock, details)
         if case .fails(let code, let storeCode, let isStored) = row.end {
             let error = result.error
-            #expect(error?.code == code, story)
-            #expect(storeCode == nil || error?.storeCode == storeCode, story)
-            #expect(error?.isStored == isStored, story)
-            #expect((state.object("k")?.timesStored ?? 0) == row.timesStored ?? (isStored ? 1 : 0), story)
+            #expect(error?.code == code, details)
+            #expect(storeCode == nil || error?.storeCode == storeCode, details)
+            #expect(error?.isStored == isStored, details)
+            #expect((state.object("k")?.timesStored ?? 0) == row.timesStored ?? (isStored ? 1 : 0), details)
         } else {
-            let stored = try #require(try? result.get(), story)
+            let stored = try #require(try? result.get(), details)
             if case .foundStored = row.end {
-                #expect(stored.wasFoundStored, story)
+                #expect(stored.wasFoundStored, details)
             } else {
-                #expect(!stored.wasFoundStored, story)
+                #expect(!stored.wasFoundStored, details)
             }
-            let object = try #require(state.object("k"), story)
-            #expect(object.timesStored == row.timesStored ?? 1, story)
-            #expect(object.content.crc64 == StoredBytes(of: bytes).crc64, story)
-            #expect(state.uploads.isEmpty, story)
+            let object = try #require(state.object("k"), details)
+            #expect(object.timesStored == row.timesStored ?? 1, details)
+            #expect(object.content.crc64 == StoredBytes(of: bytes).crc64, details)
+            #expect(state.uploads.isEmpty, details)
         }
         // Not a performance limit: no response of the store may make the client hang.
-        #expect(time < .seconds(30), story)
-        if row.testDescription.contains("Retry-After") { #expect(time >= .seconds(1), story) }
-        let told = String(reflecting: result) + String(describing: client) + Self.dumped(result)
+        #expect(time < .seconds(30), details)
+        if row.testDescription.contains("Retry-After") { #expect(time >= .seconds(1), details) }
+        let printed = String(reflecting: result) + String(describing: client) + Self.dumped(result)
         let uploads = state.log.compactMap(\.uploadID)
-        for secret in ["s3cr3t", "tok3n", "Signature="] + uploads { #expect(!told.contains(secret), "\(told)") }
+        for secret in ["s3cr3t", "tok3n", "Signature="] + uploads { #expect(!printed.contains(secret), "\(printed)") }
     }
 
     private static func client(
@@ -65,7 +65,7 @@ import WaybillStores
         configuration.allowsUnencrypted = true
         configuration.records = RecordDirectory(path: records)
         configuration.partSize = .bytes(102_400)
-        configuration.wholeUpTo = .bytes(0)
+        configuration.singleRequestLimit = .bytes(0)
         configuration.retry.baseDelay = .milliseconds(5)
         if let stall = row.stall { configuration.transfer.limits.stall = stall }
         return try AliyunOSSClient(configuration: configuration, credentials: RotatingCredentials(row.tokens).provider)

@@ -16,7 +16,7 @@ import TestSupport
 
     @Test(arguments: zip([Program.client, .client, .command], [1, 5, 5]))
     func `a killed upload resumes from the parts of the store`(
-        _ program: Program, _ partsAtOnce: Int
+        _ program: Program, _ maximumConcurrentParts: Int
     ) async throws {
         var random = SeededGenerator()
         let folder = try TemporaryDirectory.forSparseFiles()
@@ -24,7 +24,8 @@ import TestSupport
         let wanted = try Self.parts(of: path)
         let store = try OSSStore()
         let start = {
-            try Self.start(program, path, store, records: folder.path("records"), partsAtOnce: partsAtOnce)
+            try Self.start(
+                program, path, store, records: folder.path("records"), maximumConcurrentParts: maximumConcurrentParts)
         }
 
         let kills = Int.random(in: 4...6, using: &random)
@@ -49,11 +50,11 @@ import TestSupport
         let comment: Comment = "seed \(random.seed), \(kills) kills"
         #expect(state.counts.values.allSatisfy { $0.resentAfterStored == 0 }, comment)
         #expect(state.counts.values.allSatisfy { $0.peakInFlight <= 1 }, comment)
-        #expect(state.peakInFlight <= partsAtOnce, comment)
+        #expect(state.peakInFlight <= maximumConcurrentParts, comment)
         // An upload ID that was created, but not recorded before the program died, has no parts.
         #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
         let begun = state.counts.values.map(\.begun).reduce(0, +)
-        #expect(begun <= wanted.count + kills * partsAtOnce, comment)
+        #expect(begun <= wanted.count + kills * maximumConcurrentParts, comment)
 
         let object = try #require(store.object("films/7.mov"), comment)
         #expect(object.timesStored == 1, comment)
@@ -66,16 +67,17 @@ import TestSupport
     }
 
     private static func start(
-        _ program: Program, _ path: String, _ store: OSSStore, records: String, partsAtOnce: Int
+        _ program: Program, _ path: String, _ store: OSSStore, records: String, maximumConcurrentParts: Int
     ) throws -> ChildProcess {
         switch program {
         case .client:
-            let words = [store.endpoint, "films/7.mov", path, records, "\(partSize)", "\(partsAtOnce)"]
+            let words = [store.endpoint, "films/7.mov", path, records, "\(partSize)", "\(maximumConcurrentParts)"]
             return try ChildProcess("\(ProjectRoot.products)/StoreTestHelper", words)
         case .command:
             let words = [
                 "put", path, "oss://examplebucket/films/7.mov", "--endpoint", store.endpoint, "--region", "cn-hangzhou",
-                "--allow-http", "--records", records, "--part-size", "\(partSize)", "--parts-at-once", "\(partsAtOnce)",
+                "--allow-http", "--records", records, "--part-size", "\(partSize)", "--parts-at-once",
+                "\(maximumConcurrentParts)",
             ]
             return try ChildProcess(
                 "\(ProjectRoot.products)/waybill", words,

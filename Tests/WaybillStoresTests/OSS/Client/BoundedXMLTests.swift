@@ -30,7 +30,7 @@ import Testing
             "<![CDATA[x]]><a/>", "<!-- <a/>", "<?xml <a/>", "<a><![CDATA[x</a>", "<a>&lol;&lol;</a>",
         ])
     func `malformed XML and document types are refused`(_ text: String) {
-        #expect(throws: BoundedXMLParser.Complaint.self) { try BoundedXMLParser.read(Array(text.utf8)) }
+        #expect(throws: BoundedXMLParser.ParseError.self) { try BoundedXMLParser.read(Array(text.utf8)) }
     }
 
     @Test func `depth, element count, tag length and size are bounded`() {
@@ -40,9 +40,9 @@ import Testing
             "<a>" + String(repeating: "x", count: 5 << 20) + "</a>",
         ]
         for text in hostile {
-            #expect(throws: BoundedXMLParser.Complaint.self) { try BoundedXMLParser.read(Array(text.utf8)) }
+            #expect(throws: BoundedXMLParser.ParseError.self) { try BoundedXMLParser.read(Array(text.utf8)) }
         }
-        #expect(throws: BoundedXMLParser.Complaint.self) {
+        #expect(throws: BoundedXMLParser.ParseError.self) {
             try BoundedXMLParser.read(Array("<a>".utf8) + [0xFF] + Array("</a>".utf8))
         }
     }
@@ -51,7 +51,7 @@ import Testing
         let whole = Array("<?xml version=\"1.0\"?><E a=\"1\"><!-- c --><Code>A&amp;B</Code><![CDATA[<]]><M/></E>".utf8)
         _ = try BoundedXMLParser.read(whole)
         for cut in 0..<whole.count {
-            #expect(throws: BoundedXMLParser.Complaint.self, "cut at \(cut)") {
+            #expect(throws: BoundedXMLParser.ParseError.self, "cut at \(cut)") {
                 try BoundedXMLParser.read(Array(whole[..<cut]))
             }
         }

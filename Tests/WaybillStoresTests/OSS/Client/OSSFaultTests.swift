@@ -13,87 +13,87 @@ import WaybillMultipart
     private let bytes = Array("hello oss".utf8)
 
     @Test func `temporary failures are retried by the session`() async throws {
-        let world = try OSSWorld()
-        world.store.fail(.busy(), on: .putObject, times: 2)
-        try await world.client.put(.data(bytes), to: "busy")
-        #expect(world.count(.putObject) == 3)
-        world.store.fail(.drop(afterBodyBytes: 4), on: .putObject)
-        try await world.client.put(.data(bytes), to: "dropped")
-        #expect(world.store.object("dropped")?.timesStored == 1)
-        world.store.fail(.html(status: 502), on: .putObject)
-        try await world.client.put(.data(bytes), to: "page")
-        #expect(world.store.object("page")?.timesStored == 1)
+        let fixture = try OSSFixture()
+        fixture.store.fail(.busy(), on: .putObject, times: 2)
+        try await fixture.client.put(.data(bytes), to: "busy")
+        #expect(fixture.count(.putObject) == 3)
+        fixture.store.fail(.drop(afterBodyBytes: 4), on: .putObject)
+        try await fixture.client.put(.data(bytes), to: "dropped")
+        #expect(fixture.store.object("dropped")?.timesStored == 1)
+        fixture.store.fail(.html(status: 502), on: .putObject)
+        try await fixture.client.put(.data(bytes), to: "page")
+        #expect(fixture.store.object("page")?.timesStored == 1)
     }
 
     @Test func `persistent failures end with status and code of the store`() async throws {
-        let world = try OSSWorld()
-        world.store.fail(.busy(), on: .putObject, times: nil)
-        let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+        let fixture = try OSSFixture()
+        fixture.store.fail(.busy(), on: .putObject, times: nil)
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k") }
         #expect(error.status == 503)
         #expect(error.storeCode == "ServiceUnavailable")
-        #expect(world.count(.putObject) == 4)
+        #expect(fixture.count(.putObject) == 4)
     }
 
     @Test func `an object whose response was lost is found and not sent again`() async throws {
-        let world = try OSSWorld()
-        world.store.fail(.storeThenDrop, on: .putObject)
-        let stored = try await world.client.put(.data(bytes), to: "k")
+        let fixture = try OSSFixture()
+        fixture.store.fail(.storeThenDrop, on: .putObject)
+        let stored = try await fixture.client.put(.data(bytes), to: "k")
         #expect(stored.wasFoundStored)
         #expect(stored.checksum == 15_021_467_531_229_347_219)
-        #expect(world.store.object("k")?.timesStored == 1)
-        #expect(world.store.state.log.map(\.operation) == [.putObject, .headObject])
+        #expect(fixture.store.object("k")?.timesStored == 1)
+        #expect(fixture.store.state.log.map(\.operation) == [.putObject, .headObject])
     }
 
     @Test func `a retry recognizes an object stored despite an error, but not a foreign one`() async throws {
-        let world = try OSSWorld()
+        let fixture = try OSSFixture()
         var options = OSSObjectOptions()
         options.forbidsOverwrite = true
-        world.store.fail(.xml(status: 503, .cut), on: .putObject)
-        let stored = try await world.client.put(.data(bytes), to: "k", options: options)
+        fixture.store.fail(.xml(status: 503, .cut), on: .putObject)
+        let stored = try await fixture.client.put(.data(bytes), to: "k", options: options)
         #expect(stored.wasFoundStored)
-        #expect(world.store.object("k")?.timesStored == 1)
-        world.store.put("other", [1, 2, 3])
-        world.store.fail(.busy(), on: .putObject)
-        let error = try await storeError { try await world.client.put(.data(bytes), to: "other", options: options) }
+        #expect(fixture.store.object("k")?.timesStored == 1)
+        fixture.store.put("other", [1, 2, 3])
+        fixture.store.fail(.busy(), on: .putObject)
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "other", options: options) }
         #expect(error.storeCode == "FileAlreadyExists")
-        let file = try world.file(300_000)
-        world.store.fail(.xml(status: 503, .cut), on: .complete)
-        let whole = try await world.client.upload(file: file.path, to: "film")
+        let file = try fixture.file(300_000)
+        fixture.store.fail(.xml(status: 503, .cut), on: .complete)
+        let whole = try await fixture.client.upload(file: file.path, to: "film")
         #expect(whole.wasFoundStored)
-        #expect(world.store.object("film")?.timesStored == 1)
+        #expect(fixture.store.object("film")?.timesStored == 1)
     }
 
     @Test func `an object missing after a lost response is sent once more`() async throws {
-        let world = try OSSWorld()
+        let fixture = try OSSFixture()
         // An object of another client under that key does not count.
-        world.store.put("k", [1, 2, 3])
-        world.store.fail(.drop(afterBodyBytes: 9), on: .putObject)
-        let stored = try await world.client.put(.data(bytes), to: "k")
+        fixture.store.put("k", [1, 2, 3])
+        fixture.store.fail(.drop(afterBodyBytes: 9), on: .putObject)
+        let stored = try await fixture.client.put(.data(bytes), to: "k")
         #expect(!stored.wasFoundStored)
-        #expect(world.store.object("k")?.content.bytes == bytes)
-        #expect(world.count(.putObject) == 2)
-        world.store.fail(.drop(afterBodyBytes: 9), on: .putObject, times: nil)
-        let error = try await storeError { try await world.client.put(.data(bytes), to: "other") }
+        #expect(fixture.store.object("k")?.content.bytes == bytes)
+        #expect(fixture.count(.putObject) == 2)
+        fixture.store.fail(.drop(afterBodyBytes: 9), on: .putObject, times: nil)
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "other") }
         #expect(error.outcome == .unknown)
-        #expect(world.count(.putObject) == 4)
+        #expect(fixture.count(.putObject) == 4)
     }
 
     @Test func `a stream whose response was lost is looked up and not repeated`() async throws {
-        let world = try OSSWorld()
+        let fixture = try OSSFixture()
         func chunks() -> AsyncStream<[UInt8]> {
             let bytes = bytes
             return AsyncStream {
                 $0.yield(bytes); $0.finish()
             }
         }
-        world.store.fail(.storeThenDrop, on: .putObject)
-        #expect(try await world.client.put(.stream(chunks(), length: 9), to: "k").wasFoundStored)
-        world.store.fail(.drop(afterBodyBytes: 9), on: .putObject)
-        let error = try await storeError { try await world.client.put(.stream(chunks(), length: 9), to: "other") }
+        fixture.store.fail(.storeThenDrop, on: .putObject)
+        #expect(try await fixture.client.put(.stream(chunks(), length: 9), to: "k").wasFoundStored)
+        fixture.store.fail(.drop(afterBodyBytes: 9), on: .putObject)
+        let error = try await storeError { try await fixture.client.put(.stream(chunks(), length: 9), to: "other") }
         #expect(error.message.contains("read only once"))
         #expect(error.outcome == .rejected)
-        world.store.skew(OSSSkew(seconds: 1_200, telling: .serverTime))
-        let skewed = try await storeError { try await world.client.put(.stream(chunks(), length: 9), to: "skewed") }
+        fixture.store.skew(OSSSkew(seconds: 1_200, report: .serverTime))
+        let skewed = try await storeError { try await fixture.client.put(.stream(chunks(), length: 9), to: "skewed") }
         #expect(skewed.storeCode == "RequestTimeTooSkewed")
         #expect(skewed.message.contains("read only once"))
     }
@@ -102,29 +102,29 @@ import WaybillMultipart
     func `clock skew is corrected once from each hint of the store`(_ version: OSSSignatureVersion)
         async throws
     {
-        for telling in [OSSSkew.Telling.serverTime, .dateOnly, .serverTimeAndDateOf1970, .invalidSigningDate] {
-            if telling == .invalidSigningDate, version == .v1 { continue }
+        for report in [OSSSkew.Report.serverTime, .dateOnly, .serverTimeAndDateOf1970, .invalidSigningDate] {
+            if report == .invalidSigningDate, version == .v1 { continue }
             for seconds in [1_200, -1_200] {
-                let world = try OSSWorld { configuration, _ in configuration.signatureVersion = version }
-                world.store.skew(OSSSkew(seconds: seconds, telling: telling))
-                try await world.client.put(.data(bytes), to: "k")
-                #expect(world.count(.putObject) == 2, "\(telling)")
-                #expect(abs(world.client.clockCorrection - Double(seconds)) < 30)
-                try await world.client.put(.data(bytes), to: "k2")
-                #expect(world.count(.putObject) == 3, "\(telling): what was learned is forgotten")
-                #expect(world.store.object("k")?.content.bytes == bytes)
+                let fixture = try OSSFixture { configuration, _ in configuration.signatureVersion = version }
+                fixture.store.skew(OSSSkew(seconds: seconds, report: report))
+                try await fixture.client.put(.data(bytes), to: "k")
+                #expect(fixture.count(.putObject) == 2, "\(report)")
+                #expect(abs(fixture.client.clockCorrection - Double(seconds)) < 30)
+                try await fixture.client.put(.data(bytes), to: "k2")
+                #expect(fixture.count(.putObject) == 3, "\(report): what was learned is forgotten")
+                #expect(fixture.store.object("k")?.content.bytes == bytes)
             }
         }
     }
 
     @Test func `a time of 1970 does not correct the clock, and the message names the clock`() async throws {
-        let world = try OSSWorld()
-        world.store.skew(OSSSkew(seconds: 1_200, telling: .dateOf1970))
-        let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+        let fixture = try OSSFixture()
+        fixture.store.skew(OSSSkew(seconds: 1_200, report: .dateOf1970))
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k") }
         #expect(error.storeCode == "RequestTimeTooSkewed")
         #expect(error.message.contains("clock"))
-        #expect(world.count(.putObject) == 1)
-        #expect(world.client.clockCorrection == 0)
+        #expect(fixture.count(.putObject) == 1)
+        #expect(fixture.client.clockCorrection == 0)
     }
 
     @Test func `expired credentials are refreshed once and the request is repeated`() async throws {
@@ -140,58 +140,58 @@ import WaybillMultipart
         }
         var settings = OSSStoreSettings()
         settings.accounts = (1...2).map { OSSAccount("ak\($0)", "sk\($0)", token: "token\($0)") }
-        let world = try OSSWorld(settings, credentials: provider)
-        world.store.fail(.tokenExpired, on: .putObject)
-        try await world.client.put(.data(bytes), to: "k")
+        let fixture = try OSSFixture(settings, credentials: provider)
+        fixture.store.fail(.tokenExpired, on: .putObject)
+        try await fixture.client.put(.data(bytes), to: "k")
         #expect(fetched.value == 2)
-        #expect(world.count(.putObject) == 2)
-        #expect(world.store.state.log[1].value(of: "x-oss-security-token") == "token2")
+        #expect(fixture.count(.putObject) == 2)
+        #expect(fixture.store.state.log[1].value(of: "x-oss-security-token") == "token2")
     }
 
     @Test func `rejected fixed credentials end the upload`() async throws {
         let fixed = CredentialProvider.fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
-        let world = try OSSWorld(credentials: fixed)
-        world.store.fail(.tokenExpired, on: .putObject, times: nil)
-        let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+        let fixture = try OSSFixture(credentials: fixed)
+        fixture.store.fail(.tokenExpired, on: .putObject, times: nil)
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k") }
         #expect(error.code == .credentialsRejected)
         #expect(error.storeCode == "SecurityTokenExpired")
         #expect(error.status == 403)
-        #expect(world.count(.putObject) == 1)
+        #expect(fixture.count(.putObject) == 1)
     }
 
     @Test func `a checksum mismatch is retried once and then fails`() async throws {
-        let world = try OSSWorld()
-        world.store.fail(.wrongChecksum, on: .putObject)
-        try await world.client.put(.data(bytes), to: "k")
-        #expect(world.store.object("k")?.timesStored == 2)
-        world.store.fail(.wrongChecksum, on: .putObject, times: nil)
-        let error = try await storeError { try await world.client.put(.data(bytes), to: "other") }
+        let fixture = try OSSFixture()
+        fixture.store.fail(.wrongChecksum, on: .putObject)
+        try await fixture.client.put(.data(bytes), to: "k")
+        #expect(fixture.store.object("k")?.timesStored == 2)
+        fixture.store.fail(.wrongChecksum, on: .putObject, times: nil)
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "other") }
         #expect(error.code == .checksumMismatch)
         #expect(error.message.contains("15021467531229347219"))
-        #expect(world.store.object("other")?.timesStored == 2)
-        let careless = try OSSWorld { configuration, _ in configuration.comparesChecksums = false }
-        careless.store.fail(.wrongChecksum, on: .putObject, times: nil)
-        try await careless.client.put(.data(bytes), to: "k")
-        #expect(careless.count(.putObject) == 1)
+        #expect(fixture.store.object("other")?.timesStored == 2)
+        let unchecked = try OSSFixture { configuration, _ in configuration.comparesChecksums = false }
+        unchecked.store.fail(.wrongChecksum, on: .putObject, times: nil)
+        try await unchecked.client.put(.data(bytes), to: "k")
+        #expect(unchecked.count(.putObject) == 1)
     }
 
     @Test func `web pages, JSON and hostile XML are reported as such`() async throws {
-        let world = try OSSWorld()
+        let fixture = try OSSFixture()
         // The sender of the page may be gone with the second request.
-        world.store.fail(.html(status: 200), on: .putObject)
-        try await world.client.put(.data(bytes), to: "portal")
-        #expect(world.store.object("portal")?.timesStored == 1)
-        world.store.fail(.html(status: 200), on: .putObject, times: 2)
-        let page = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+        fixture.store.fail(.html(status: 200), on: .putObject)
+        try await fixture.client.put(.data(bytes), to: "portal")
+        #expect(fixture.store.object("portal")?.timesStored == 1)
+        fixture.store.fail(.html(status: 200), on: .putObject, times: 2)
+        let page = try await storeError { try await fixture.client.put(.data(bytes), to: "k") }
         #expect(page.code == .unexpectedResponse)
         #expect(page.message.contains("HTML page"))
-        world.store.fail(.html(status: 403), on: .putObject)
-        let refusal = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+        fixture.store.fail(.html(status: 403), on: .putObject)
+        let refusal = try await storeError { try await fixture.client.put(.data(bytes), to: "k") }
         #expect(refusal.status == 403)
         #expect(refusal.message.contains("HTML page"))
         for xml in OSSFault.HostileXML.allCases {
-            world.store.fail(.xml(status: 400, xml), on: .putObject)
-            let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+            fixture.store.fail(.xml(status: 400, xml), on: .putObject)
+            let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k") }
             #expect(error.code == .rejected, "\(xml)")
             #expect(error.storeCode == nil)
             #expect(error.message.utf8.count < 1_000)
@@ -201,16 +201,17 @@ import WaybillMultipart
     @Test func `a wrong secret is reported as such`() async throws {
         let wrong = CredentialProvider.fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("not-it")))
         for version in OSSSignatureVersion.allCases {
-            let world = try OSSWorld(credentials: wrong) { configuration, _ in configuration.signatureVersion = version
+            let fixture = try OSSFixture(credentials: wrong) { configuration, _ in
+                configuration.signatureVersion = version
             }
-            let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+            let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k") }
             #expect(error.storeCode == "SignatureDoesNotMatch")
             #expect(error.message.contains("secrets differ"))
         }
     }
 
     @Test func `a signature over another request shows the first line that differs`() async throws {
-        struct Liar: ObjectStoreSigner {
+        struct TamperingSigner: ObjectStoreSigner {
             func sign(
                 _ request: OSSRequestToSign, rules: OSSSigningRules, at date: Date, rejecting: StoreCredentials?
             ) async throws(StoreError) -> OSSSignedRequest {
@@ -218,19 +219,19 @@ import WaybillMultipart
                 other.headers[.contentType] = "image/png"
                 let credentials = StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk"))
                 let material = try OSSSigningMaterial(other, rules: rules, identity: credentials.identity, date: date)
-                let honest = try OSSSigningMaterial(request, rules: rules, identity: credentials.identity, date: date)
+                let original = try OSSSigningMaterial(request, rules: rules, identity: credentials.identity, date: date)
                 let signed = material.signed(with: material.signature(with: credentials.accessKeySecret))
-                var sent = honest.signed(with: material.signature(with: credentials.accessKeySecret))
+                var sent = original.signed(with: material.signature(with: credentials.accessKeySecret))
                 sent = OSSSignedRequest(
                     request: sent.request, stringToSign: signed.stringToSign, canonicalRequest: signed.canonicalRequest)
                 return sent
             }
         }
         for version in OSSSignatureVersion.allCases {
-            let world = try OSSWorld()
-            var configuration = world.client.configuration
+            let fixture = try OSSFixture()
+            var configuration = fixture.client.configuration
             configuration.signatureVersion = version
-            let client = try AliyunOSSClient(configuration: configuration, signer: Liar())
+            let client = try AliyunOSSClient(configuration: configuration, signer: TamperingSigner())
             let error = try await storeError { try await client.put(.data(bytes), to: "card.jpg") }
             #expect(error.storeCode == "SignatureDoesNotMatch")
             #expect(error.message.contains("image/png"))
@@ -244,14 +245,14 @@ import WaybillMultipart
         settings.accounts = [OSSAccount("KEY-ID-OF-MINE", "SECRET-OF-MINE", token: "TOKEN-OF-MINE")]
         var sessionSettings = UploadSession.Configuration()
         sessionSettings.logger = log.logger
-        let world = try OSSWorld(
+        let fixture = try OSSFixture(
             settings,
             credentials: CredentialProvider.fixed(
                 StoreCredentials(
                     accessKeyID: "KEY-ID-OF-MINE", accessKeySecret: .secret("SECRET-OF-MINE"),
                     securityToken: .secret("TOKEN-OF-MINE"))),
             session: UploadSession(configuration: sessionSettings))
-        let file = try world.file(300_000)
+        let file = try fixture.file(300_000)
         var texts: [String] = []
         func note(_ value: some Sendable) {
             var dumped = ""
@@ -259,7 +260,7 @@ import WaybillMultipart
             texts += ["\(value)", String(reflecting: value), dumped]
         }
         for version in OSSSignatureVersion.allCases {
-            var configuration = world.client.configuration
+            var configuration = fixture.client.configuration
             configuration.signatureVersion = version
             let client = try AliyunOSSClient(
                 configuration: configuration,
@@ -267,23 +268,23 @@ import WaybillMultipart
                     StoreCredentials(
                         accessKeyID: "KEY-ID-OF-MINE", accessKeySecret: .secret("SECRET-OF-MINE"),
                         securityToken: .secret("TOKEN-OF-MINE"))),
-                session: world.client.session)
+                session: fixture.client.session)
             note(try await client.upload(file: file.path, to: "film"))
             note(try await client.post(.data("file", [1]), to: "form"))
             for fault in [OSSFault.busy(), .tokenExpired, .html(status: 403), .xml(status: 400, .cut)] {
-                world.store.fail(fault, on: .putObject, .postObject, .uploadPart, times: nil)
+                fixture.store.fail(fault, on: .putObject, .postObject, .uploadPart, times: nil)
                 note(await client.startPut(.data([1]), to: "k").end())
                 note(await client.startPost(.data("file", [1]), to: "k").end())
                 note(await client.startUpload(file: file.path, to: "k").end())
-                world.store.heal()
+                fixture.store.clearFaults()
             }
             note(configuration)
         }
         let printed = texts.joined(separator: "\n") + log.text
         #expect(printed.contains("ServiceUnavailable") && !log.text.isEmpty)
-        let signatures = world.store.state.log.compactMap { $0.value(of: "Authorization") }
+        let signatures = fixture.store.state.log.compactMap { $0.value(of: "Authorization") }
             .compactMap { $0.split(whereSeparator: { ":= ".contains($0) }).last.map(String.init) }
-        let ids = world.store.state.log.compactMap(\.uploadID)
+        let ids = fixture.store.state.log.compactMap(\.uploadID)
         #expect(signatures.count > 20 && ids.count > 5)
         for secret in Set(["SECRET-OF-MINE", "TOKEN-OF-MINE", "KEY-ID-OF-MINE"] + signatures + ids) {
             #expect(!printed.contains(secret), "\(secret) is printed")
@@ -291,21 +292,21 @@ import WaybillMultipart
     }
 
     @Test func `a stalled upload fails after the stall limit and is retried`() async throws {
-        let world = try OSSWorld { configuration, _ in configuration.transfer.limits.stall = .milliseconds(300) }
-        world.store.fail(.stall(afterBodyBytes: 0), on: .putObject)
-        let file = try world.file(8 << 20)
-        try await world.client.put(.file(path: file.path), to: "k")
-        #expect(world.store.object("k")?.timesStored == 1)
+        let fixture = try OSSFixture { configuration, _ in configuration.transfer.limits.stall = .milliseconds(300) }
+        fixture.store.fail(.stall(afterBodyBytes: 0), on: .putObject)
+        let file = try fixture.file(8 << 20)
+        try await fixture.client.put(.file(path: file.path), to: "k")
+        #expect(fixture.store.object("k")?.timesStored == 1)
     }
 
     @Test func `a store that rejects 100-continue still gets the body`() async throws {
-        let world = try OSSWorld { configuration, _ in
+        let fixture = try OSSFixture { configuration, _ in
             configuration.transfer.expectContinue = .above(.mebibytes(1), wait: .seconds(30))
         }
-        world.store.fail(.refuseContinue, on: .putObject)
-        let file = try world.file(2 << 20)
-        try await world.client.put(.file(path: file.path), to: "k")
-        #expect(world.store.object("k")?.timesStored == 1)
+        fixture.store.fail(.refuseContinue, on: .putObject)
+        let file = try fixture.file(2 << 20)
+        try await fixture.client.put(.file(path: file.path), to: "k")
+        #expect(fixture.store.object("k")?.timesStored == 1)
     }
 }
 
@@ -316,12 +317,12 @@ private final class LogRecorder: Sendable {
     var text: String { lines.value }
 
     var logger: Logger {
-        var logger = Logger(label: "test") { _ in Sheet(lines: self.lines) }
+        var logger = Logger(label: "test") { _ in RecordingHandler(lines: self.lines) }
         logger.logLevel = .trace
         return logger
     }
 
-    private struct Sheet: LogHandler {
+    private struct RecordingHandler: LogHandler {
         let lines: Watched<String>
         var metadata: Logger.Metadata = [:]
         var logLevel = Logger.Level.trace

@@ -10,15 +10,15 @@ import WaybillMultipart
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct `Forms posted to OSS` {
     @Test(arguments: OSSSignatureVersion.allCases)
     func `a signed form has its file last`(_ version: OSSSignatureVersion) async throws {
-        let world = try OSSWorld { configuration, _ in configuration.signatureVersion = version }
-        let file = try world.file(200_000, "front.jpg")
+        let fixture = try OSSFixture { configuration, _ in configuration.signatureVersion = version }
+        let file = try fixture.file(200_000, "front.jpg")
         var options = OSSObjectOptions()
         options.metadata = ["author": "alice"]
         options.access = .private
         options.callback = OSSCallback(["http://app.example"], body: "${object}:${x:order}")
         options.callback?.variables = ["order": "7"]
-        let stored = try await world.client.post(.file("file", path: file.path), to: "卡/front.jpg", options: options)
-        let object = try #require(world.store.object("卡/front.jpg"))
+        let stored = try await fixture.client.post(.file("file", path: file.path), to: "卡/front.jpg", options: options)
+        let object = try #require(fixture.store.object("卡/front.jpg"))
         #expect(object.content.bytes == file.bytes)
         #expect(stored.checksum == CRC64(of: file.bytes).value)
         #expect(object.callback == "%E5%8D%A1%2Ffront.jpg:7")
@@ -27,22 +27,22 @@ import WaybillMultipart
     }
 
     @Test func `a post handles checksum, lost response and token failures like a put`() async throws {
-        let world = try OSSWorld()
-        let file = try world.file(50_000, "front.jpg")
-        world.store.fail(.wrongChecksum, on: .postObject)
-        try await world.client.post(.file("file", path: file.path), to: "a")
-        #expect(world.store.object("a")?.timesStored == 2)
-        world.store.fail(.storeThenDrop, on: .postObject)
-        let found = try await world.client.post(.file("file", path: file.path), to: "b")
+        let fixture = try OSSFixture()
+        let file = try fixture.file(50_000, "front.jpg")
+        fixture.store.fail(.wrongChecksum, on: .postObject)
+        try await fixture.client.post(.file("file", path: file.path), to: "a")
+        #expect(fixture.store.object("a")?.timesStored == 2)
+        fixture.store.fail(.storeThenDrop, on: .postObject)
+        let found = try await fixture.client.post(.file("file", path: file.path), to: "b")
         #expect(found.wasFoundStored)
-        #expect(world.store.object("b")?.timesStored == 1)
-        world.store.fail(.tokenExpired, on: .postObject)
-        try await world.client.post(.file("file", path: file.path), to: "c")
-        #expect(world.store.object("c")?.content.bytes == file.bytes)
+        #expect(fixture.store.object("b")?.timesStored == 1)
+        fixture.store.fail(.tokenExpired, on: .postObject)
+        try await fixture.client.post(.file("file", path: file.path), to: "c")
+        #expect(fixture.store.object("c")?.content.bytes == file.bytes)
     }
 
     @Test func `a form signed by a server is sent unchanged and needs no credentials`() async throws {
-        let world = try OSSWorld()
+        let fixture = try OSSFixture()
         struct NullHandler: ObjectStoreSigner {
             func sign(
                 _ request: OSSRequestToSign, rules: OSSSigningRules, at date: Date, rejecting: StoreCredentials?
@@ -50,17 +50,17 @@ import WaybillMultipart
                 throw StoreError(.signingFailed, "nobody signs here")
             }
         }
-        let client = try AliyunOSSClient(configuration: world.client.configuration, signer: NullHandler())
+        let client = try AliyunOSSClient(configuration: fixture.client.configuration, signer: NullHandler())
         let none = try await storeError { try await client.post(.data("file", [1, 2]), to: "cards/1") }
         #expect(none.code == .credentialsUnavailable)
         let policy = OSSPostPolicy(
             expiration: .now.addingTimeInterval(600),
             conditions: [.bucket("examplebucket"), .startsWith("key", "cards/")])
         let form = try policy.form(
-            at: "\(world.store.endpoint)/examplebucket/", rules: OSSSigningRules(.v4, region: "cn-hangzhou"),
+            at: "\(fixture.store.endpoint)/examplebucket/", rules: OSSSigningRules(.v4, region: "cn-hangzhou"),
             credentials: StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
         try await client.post(.data("file", [1, 2]), to: "cards/1", form: form)
-        #expect(world.store.object("cards/1")?.content.bytes == [1, 2])
+        #expect(fixture.store.object("cards/1")?.content.bytes == [1, 2])
         let refused = try await storeError { try await client.put(.data([1]), to: "k") }
         #expect(refused.code == .signingFailed)
     }

@@ -24,16 +24,16 @@ import WaybillMultipart
         ]
         for (name, endpoint) in forms {
             settings.pathPrefix = name == "prefix" ? "/gateway/oss" : ""
-            let world = try OSSWorld(settings) { configuration, store in
+            let fixture = try OSSFixture(settings) { configuration, store in
                 configuration.endpoint = try endpoint(store)
                 configuration.signatureVersion = version
             }
-            let stored = try await world.client.put(.data(bytes), to: "目录/a b+c.txt")
+            let stored = try await fixture.client.put(.data(bytes), to: "目录/a b+c.txt")
             #expect(stored.checksum == 15_021_467_531_229_347_219)
-            #expect(world.store.object("目录/a b+c.txt")?.content.bytes == bytes, "\(name)")
+            #expect(fixture.store.object("目录/a b+c.txt")?.content.bytes == bytes, "\(name)")
             #expect(stored.url.hasSuffix("/%E7%9B%AE%E5%BD%95/a%20b%2Bc.txt"))
-            #expect(stored.etag == "\"\(world.store.object("目录/a b+c.txt")?.etag ?? "")\"")
-            #expect(world.store.complaints.isEmpty)
+            #expect(stored.etag == "\"\(fixture.store.object("目录/a b+c.txt")?.etag ?? "")\"")
+            #expect(fixture.store.complaints.isEmpty)
         }
     }
 
@@ -43,47 +43,47 @@ import WaybillMultipart
             String(repeating: "k", count: 1_023), String(repeating: "空", count: 341),
         ])
     func `keys arrive unchanged`(_ key: String) async throws {
-        let world = try OSSWorld()
-        try await world.client.put(.data(bytes), to: key)
-        #expect(world.store.object(key)?.content.bytes == bytes)
+        let fixture = try OSSFixture()
+        try await fixture.client.put(.data(bytes), to: key)
+        #expect(fixture.store.object(key)?.content.bytes == bytes)
     }
 
     @Test(arguments: ["", "/a", "\\a", String(repeating: "k", count: 1_024)])
     func `invalid keys are refused before sending`(_ key: String) async throws {
-        let world = try OSSWorld()
-        let error = try await storeError { try await world.client.put(.data(bytes), to: key) }
+        let fixture = try OSSFixture()
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: key) }
         #expect(error.code == .invalidKey)
-        #expect(world.store.state.log.isEmpty)
+        #expect(fixture.store.state.log.isEmpty)
     }
 
     @Test(arguments: ["ab", "A-b", "-ab", "ab-", "a_b", "a.b", String(repeating: "b", count: 64)])
     func `invalid buckets are refused before sending`(_ bucket: String) async throws {
-        let world = try OSSWorld()
-        let error = try await storeError { try await world.client.put(.data(bytes), to: "k", in: bucket) }
+        let fixture = try OSSFixture()
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k", in: bucket) }
         #expect(error.code == .invalidBucket)
-        #expect(world.store.state.log.isEmpty)
+        #expect(fixture.store.state.log.isEmpty)
     }
 
     @Test func `files, bytes, empty data and streams become objects`() async throws {
-        let world = try OSSWorld()
-        let file = try world.file(300_000)
-        try await world.client.put(.file(path: file.path), to: "file")
-        try await world.client.put(.data([]), to: "empty")
+        let fixture = try OSSFixture()
+        let file = try fixture.file(300_000)
+        try await fixture.client.put(.file(path: file.path), to: "file")
+        try await fixture.client.put(.data([]), to: "empty")
         let chunks = AsyncStream<[UInt8]> { continuation in
             for start in stride(from: 0, to: 300_000, by: 50_000) {
                 continuation.yield(Array(file.bytes[start..<start + 50_000]))
             }
             continuation.finish()
         }
-        let streamed = try await world.client.put(.stream(chunks, length: 300_000), to: "stream")
-        #expect(world.store.object("file")?.content.bytes == file.bytes)
-        #expect(world.store.object("empty")?.content.size == 0)
-        #expect(world.store.object("stream")?.content.bytes == file.bytes)
+        let streamed = try await fixture.client.put(.stream(chunks, length: 300_000), to: "stream")
+        #expect(fixture.store.object("file")?.content.bytes == file.bytes)
+        #expect(fixture.store.object("empty")?.content.size == 0)
+        #expect(fixture.store.object("stream")?.content.bytes == file.bytes)
         #expect(streamed.checksum == CRC64(of: file.bytes).value)
     }
 
     @Test func `object options arrive in the store`() async throws {
-        let world = try OSSWorld()
+        let fixture = try OSSFixture()
         var options = OSSObjectOptions()
         options.metadata = ["author": "alice"]
         options.metadataPolicy = .percentEncode
@@ -92,67 +92,67 @@ import WaybillMultipart
         options.headers[.cacheControl] = "no-store"
         options.tags = ["a": "1 2"]
         options.trafficLimit = 819_200
-        try await world.client.put(.data(bytes), to: "card.jpg", options: options)
-        let fields = try #require(world.store.object("card.jpg")?.fields)
+        try await fixture.client.put(.data(bytes), to: "card.jpg", options: options)
+        let fields = try #require(fixture.store.object("card.jpg")?.fields)
         #expect(fields["content-type"] == "image/jpeg")
         #expect(fields["x-oss-meta-author"] == "alice")
         #expect(fields["x-oss-object-acl"] == "private")
         #expect(fields["x-oss-storage-class"] == "IA")
         #expect(fields["cache-control"] == "no-store")
         #expect(fields["x-oss-tagging"] == "a=1%202")
-        let info = try await world.client.head("card.jpg")
+        let info = try await fixture.client.head("card.jpg")
         #expect(info.size == 9)
         #expect(info.checksum == 15_021_467_531_229_347_219)
         #expect(info.metadata == ["author": "alice"])
         #expect(info.contentType == "image/jpeg")
-        try await world.client.delete("card.jpg")
-        try await world.client.delete("card.jpg")
-        let gone = try await storeError { try await world.client.head("card.jpg") }
+        try await fixture.client.delete("card.jpg")
+        try await fixture.client.delete("card.jpg")
+        let gone = try await storeError { try await fixture.client.head("card.jpg") }
         #expect(gone.status == 404)
         #expect(gone.storeCode == "NoSuchKey")
     }
 
     @Test func `forbidsOverwrite keeps the existing object, and the rejection is not retried`() async throws {
-        let world = try OSSWorld()
-        world.store.put("k", [1])
+        let fixture = try OSSFixture()
+        fixture.store.put("k", [1])
         var options = OSSObjectOptions()
         options.forbidsOverwrite = true
-        let error = try await storeError { try await world.client.put(.data(bytes), to: "k", options: options) }
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k", options: options) }
         #expect(error.code == .rejected)
         #expect(error.storeCode == "FileAlreadyExists")
         #expect(error.detailCode == "0026-00000058")
         #expect(error.requestID?.hasPrefix("5C3D") == true)
-        #expect(world.count(.putObject) == 1)
+        #expect(fixture.count(.putObject) == 1)
     }
 
     @Test func `a callback is executed, and its response is part of the result`() async throws {
-        let world = try OSSWorld()
+        let fixture = try OSSFixture()
         var options = OSSObjectOptions()
         var callback = OSSCallback(["http://app.example/stored"], body: "key=${object}&order=${x:order}")
         callback.variables = ["order": "7 8"]
         options.callback = callback
-        let stored = try await world.client.put(.data(bytes), to: "k", options: options)
-        #expect(stored.callbackAnswer == Array(#"{"Status":"OK"}"#.utf8))
-        #expect(world.store.object("k")?.callback == "key=k&order=7%208")
+        let stored = try await fixture.client.put(.data(bytes), to: "k", options: options)
+        #expect(stored.callbackResponse == Array(#"{"Status":"OK"}"#.utf8))
+        #expect(fixture.store.object("k")?.callback == "key=k&order=7%208")
         #expect(!stored.etag.isEmpty)
     }
 
     @Test func `a failed callback is reported with the object stored, and nothing is sent again`() async throws {
-        let world = try OSSWorld()
-        world.store.fail(.callbackFailed, on: .putObject)
+        let fixture = try OSSFixture()
+        fixture.store.fail(.callbackFailed, on: .putObject)
         var options = OSSObjectOptions()
         options.callback = OSSCallback(["http://app.example"], body: "${object}")
-        let error = try await storeError { try await world.client.put(.data(bytes), to: "k", options: options) }
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k", options: options) }
         #expect(error.code == .storedButCallbackFailed)
         #expect(error.isStored)
         #expect(error.storeCode == "CallbackFailed")
-        #expect(world.store.object("k")?.timesStored == 1)
-        #expect(world.store.state.log.count == 1)
+        #expect(fixture.store.object("k")?.timesStored == 1)
+        #expect(fixture.store.state.log.count == 1)
     }
 
     @Test func `a custom body is sent with progress and a handle`() async throws {
-        let world = try OSSWorld()
-        let upload = world.client.startPut(.body(DataBody(bytes)), to: "k")
+        let fixture = try OSSFixture()
+        let upload = fixture.client.startPut(.body(DataBody(bytes)), to: "k")
         var last: ObjectProgress?
         for await progress in upload.progress { last = progress }
         #expect(last?.phase == .succeeded)
@@ -164,44 +164,44 @@ import WaybillMultipart
     }
 
     @Test func `a cancelled put fails as cancelled`() async throws {
-        let world = try OSSWorld()
-        world.store.fail(.stall(afterBodyBytes: 1), on: .putObject)
-        let upload = world.client.startPut(.data(bytes), to: "k")
-        try await world.store.waitUntil { $0.log.count == 1 && $0.log[0].bodyBytes == 1 }
+        let fixture = try OSSFixture()
+        fixture.store.fail(.stall(afterBodyBytes: 1), on: .putObject)
+        let upload = fixture.client.startPut(.data(bytes), to: "k")
+        try await fixture.store.waitUntil { $0.log.count == 1 && $0.log[0].bodyBytes == 1 }
         upload.cancel()
         let error = try await storeError { try await upload.value }
         #expect(error.isCancelled)
         #expect(upload.currentProgress.phase == .cancelled)
-        #expect(world.store.object("k") == nil)
+        #expect(fixture.store.object("k") == nil)
     }
 
     @Test func `a missing file or a directory fails before any request is sent`() async throws {
-        let world = try OSSWorld()
-        let missing = try await storeError { try await world.client.put(.file(path: "/no/such"), to: "k") }
+        let fixture = try OSSFixture()
+        let missing = try await storeError { try await fixture.client.put(.file(path: "/no/such"), to: "k") }
         #expect(missing.code == .fileNotFound)
-        let folder = try await storeError { try await world.client.put(.file(path: "/tmp"), to: "k") }
+        let folder = try await storeError { try await fixture.client.put(.file(path: "/tmp"), to: "k") }
         #expect(folder.code == .notARegularFile)
-        #expect(world.store.state.log.isEmpty)
+        #expect(fixture.store.state.log.isEmpty)
     }
 
     @Test func `appends continue at the next position`() async throws {
-        let world = try OSSWorld()
-        let first = try await world.client.append(.data(bytes), to: "log", at: 0)
+        let fixture = try OSSFixture()
+        let first = try await fixture.client.append(.data(bytes), to: "log", at: 0)
         #expect(first.nextPosition == 9)
-        let second = try await world.client.append(
+        let second = try await fixture.client.append(
             .data(bytes), to: "log", at: first.nextPosition ?? 0, continuing: first.checksum)
         #expect(second.nextPosition == 18)
         #expect(second.checksum == CRC64(of: bytes + bytes).value)
-        #expect(world.store.object("log")?.content.bytes == bytes + bytes)
-        let error = try await storeError { try await world.client.append(.data(bytes), to: "log", at: 9) }
+        #expect(fixture.store.object("log")?.content.bytes == bytes + bytes)
+        let error = try await storeError { try await fixture.client.append(.data(bytes), to: "log", at: 9) }
         #expect(error.storeCode == "PositionNotEqualToLength")
-        world.store.fail(.storeThenDrop, on: .appendObject)
-        let third = try await world.client.append(.data(bytes), to: "log", at: 18, continuing: second.checksum)
+        fixture.store.fail(.storeThenDrop, on: .appendObject)
+        let third = try await fixture.client.append(.data(bytes), to: "log", at: 18, continuing: second.checksum)
         #expect(third.wasFoundStored)
-        #expect(world.store.object("log")?.content.size == 27)
-        world.store.fail(.storeThenDrop, on: .appendObject)
-        let blind = try await storeError { try await world.client.append(.data(bytes), to: "log", at: 27) }
+        #expect(fixture.store.object("log")?.content.size == 27)
+        fixture.store.fail(.storeThenDrop, on: .appendObject)
+        let blind = try await storeError { try await fixture.client.append(.data(bytes), to: "log", at: 27) }
         #expect(blind.outcome == .unknown)
-        #expect(world.store.object("log")?.content.size == 36)
+        #expect(fixture.store.object("log")?.content.size == 36)
     }
 }

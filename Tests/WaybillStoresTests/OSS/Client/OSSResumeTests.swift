@@ -14,144 +14,144 @@ import WaybillMultipart
         var random = SeededGenerator()
         var settings = OSSStoreSettings()
         settings.largestPage = 4
-        let world = try OSSWorld(settings) { configuration, _ in configuration.partsAtOnce = atOnce }
-        let file = try world.file(30 * 102_400 + 7)
+        let fixture = try OSSFixture(settings) { configuration, _ in configuration.maximumConcurrentParts = atOnce }
+        let file = try fixture.file(30 * 102_400 + 7)
         var resumed = 0
         for round in 1...6 {
-            let wanted = world.stored + Int.random(in: 1...4, using: &random)
-            let upload = world.client.startUpload(file: file.path, to: "k")
-            world.store.once({ $0.uploads.values.map(\.parts.count).reduce(0, +) >= wanted }) { upload.cancel() }
+            let wanted = fixture.stored + Int.random(in: 1...4, using: &random)
+            let upload = fixture.client.startUpload(file: file.path, to: "k")
+            fixture.store.once({ $0.uploads.values.map(\.parts.count).reduce(0, +) >= wanted }) { upload.cancel() }
             _ = await upload.end()
-            try await world.store.settled()
+            try await fixture.store.settled()
             if round > 1 { resumed += 1 }
         }
-        let stored = try await world.client.upload(file: file.path, to: "k")
+        let stored = try await fixture.client.upload(file: file.path, to: "k")
         guard case .resumed(let parts) = stored.beginning else {
             Issue.record("it began \(stored.beginning), seed \(random.seed)")
             return
         }
         #expect(parts >= 6)
         #expect(stored.checksum == CRC64(of: file.bytes).value)
-        #expect(world.store.object("k")?.content.crc64 == stored.checksum)
-        #expect(world.count(.initiate) == 1)
-        for (part, count) in world.store.state.counts {
+        #expect(fixture.store.object("k")?.content.crc64 == stored.checksum)
+        #expect(fixture.count(.initiate) == 1)
+        for (part, count) in fixture.store.state.counts {
             #expect(count.resentAfterStored == 0, "part \(part.number), seed \(random.seed)")
             #expect(count.peakInFlight == 1, "part \(part.number), seed \(random.seed)")
             #expect(count.stored <= 1)
         }
-        #expect(world.records.isEmpty)
+        #expect(fixture.records.isEmpty)
     }
 
     @Test func `a stale record is completed by reading the file, not by sending`() async throws {
-        let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = 1 }
-        let file = try world.file(500_000)
-        world.store.fail(.html(status: 403), on: .uploadPart, part: 4)
-        _ = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+        let fixture = try OSSFixture { configuration, _ in configuration.maximumConcurrentParts = 1 }
+        let file = try fixture.file(500_000)
+        fixture.store.fail(.html(status: 403), on: .uploadPart, part: 4)
+        _ = try await storeError { try await fixture.client.upload(file: file.path, to: "k") }
         // The store is right, whatever the record contains.
-        try await world.rewriteRecord(file.path) { $0.parts = [] }
-        let stored = try await world.client.upload(file: file.path, to: "k")
+        try await fixture.rewriteRecord(file.path) { $0.parts = [] }
+        let stored = try await fixture.client.upload(file: file.path, to: "k")
         #expect(stored.beginning == .resumed(parts: 3))
-        #expect(world.store.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
+        #expect(fixture.store.state.counts.values.allSatisfy { $0.resentAfterStored == 0 })
         #expect(stored.checksum == CRC64(of: file.bytes).value)
     }
 
     @Test func `the MD5 of a stored part matches the file`() async throws {
-        let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = 1 }
-        let file = try world.file(300_000)
+        let fixture = try OSSFixture { configuration, _ in configuration.maximumConcurrentParts = 1 }
+        let file = try fixture.file(300_000)
         let source = try await SourceFile.look(at: file.path)
         let digest = try await FileBody.digest(of: 0..<102_400, in: source)
-        world.store.fail(.html(status: 403), on: .uploadPart, part: 2)
-        _ = try await storeError { try await world.client.upload(file: file.path, to: "k") }
-        #expect(world.store.state.uploads.values.first?.parts[1]?.md5 == digest)
+        fixture.store.fail(.html(status: 403), on: .uploadPart, part: 2)
+        _ = try await storeError { try await fixture.client.upload(file: file.path, to: "k") }
+        #expect(fixture.store.state.uploads.values.first?.parts[1]?.md5 == digest)
     }
 
     @Test func `a part with other bytes than the file is sent again`() async throws {
-        let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = 1 }
-        let file = try world.file(300_000)
-        world.store.fail(.html(status: 403), on: .uploadPart, part: 3)
-        _ = try await storeError { try await world.client.upload(file: file.path, to: "k") }
-        try await world.rewriteRecord(file.path) { $0.parts[0].checksum = "7" }
-        let stored = try await world.client.upload(file: file.path, to: "k")
+        let fixture = try OSSFixture { configuration, _ in configuration.maximumConcurrentParts = 1 }
+        let file = try fixture.file(300_000)
+        fixture.store.fail(.html(status: 403), on: .uploadPart, part: 3)
+        _ = try await storeError { try await fixture.client.upload(file: file.path, to: "k") }
+        try await fixture.rewriteRecord(file.path) { $0.parts[0].checksum = "7" }
+        let stored = try await fixture.client.upload(file: file.path, to: "k")
         #expect(stored.beginning == .resumed(parts: 1))
         #expect(stored.checksum == CRC64(of: file.bytes).value)
     }
 
     @Test func `an upload unknown to the store starts again and reports it`() async throws {
-        let world = try OSSWorld()
-        let file = try world.file(300_000)
-        world.store.fail(.html(status: 403), on: .uploadPart, part: 2)
-        _ = try await storeError { try await world.client.upload(file: file.path, to: "k") }
-        let id = try #require(world.store.state.uploads.keys.first)
-        world.store.abort(id)
-        let stored = try await world.client.upload(file: file.path, to: "k")
+        let fixture = try OSSFixture()
+        let file = try fixture.file(300_000)
+        fixture.store.fail(.html(status: 403), on: .uploadPart, part: 2)
+        _ = try await storeError { try await fixture.client.upload(file: file.path, to: "k") }
+        let id = try #require(fixture.store.state.uploads.keys.first)
+        fixture.store.abort(id)
+        let stored = try await fixture.client.upload(file: file.path, to: "k")
         #expect(stored.beginning == .afterDiscarding("the store no longer knows the upload"))
         #expect(stored.checksum == CRC64(of: file.bytes).value)
     }
 
     @Test func `an object completed without a response is found by the next run`() async throws {
-        let world = try OSSWorld()
-        let file = try world.file(300_000)
-        world.store.fail(.storeThenDrop, on: .complete)
-        world.store.fail(.html(status: 403), on: .headObject)
-        let error = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+        let fixture = try OSSFixture()
+        let file = try fixture.file(300_000)
+        fixture.store.fail(.storeThenDrop, on: .complete)
+        fixture.store.fail(.html(status: 403), on: .headObject)
+        let error = try await storeError { try await fixture.client.upload(file: file.path, to: "k") }
         #expect(error.outcome == .unknown)
-        #expect(world.records.count == 1)
-        let parts = world.count(.uploadPart)
-        let stored = try await world.client.upload(file: file.path, to: "k")
+        #expect(fixture.records.count == 1)
+        let parts = fixture.count(.uploadPart)
+        let stored = try await fixture.client.upload(file: file.path, to: "k")
         #expect(stored.wasFoundStored)
-        #expect(world.count(.uploadPart) == parts)
-        #expect(world.store.object("k")?.timesStored == 1)
-        #expect(world.records.isEmpty)
+        #expect(fixture.count(.uploadPart) == parts)
+        #expect(fixture.store.object("k")?.timesStored == 1)
+        #expect(fixture.records.isEmpty)
     }
 
     @Test func `a torn record, or one with another part size, is dropped with a reason`() async throws {
-        let world = try OSSWorld()
-        let file = try world.file(300_000)
+        let fixture = try OSSFixture()
+        let file = try fixture.file(300_000)
         func begin() async throws {
-            world.store.fail(.html(status: 403), on: .uploadPart, part: 2)
-            _ = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+            fixture.store.fail(.html(status: 403), on: .uploadPart, part: 2)
+            _ = try await storeError { try await fixture.client.upload(file: file.path, to: "k") }
         }
         try await begin()
-        let path = "\(world.directory.path("records"))/\(try #require(world.records.first))"
+        let path = "\(fixture.directory.path("records"))/\(try #require(fixture.records.first))"
         try #require(unsafe truncate(path, 100) == 0)
-        let torn = try await world.client.upload(file: file.path, to: "k")
+        let torn = try await fixture.client.upload(file: file.path, to: "k")
         #expect(torn.beginning == .afterDiscarding("the record is corrupt, or not a record"))
         try await begin()
         var other = OSSMultipartOptions()
         other.partSize = .bytes(150_000)
-        let stored = try await world.client.upload(file: file.path, to: "k", multipart: other)
+        let stored = try await fixture.client.upload(file: file.path, to: "k", multipart: other)
         let reason = "the part size is 102400 bytes in the record, but 150000 in the configuration"
         #expect(stored.beginning == .afterDiscarding(reason))
         try await begin()
         try #require(unsafe chmod(path, 0o644) == 0)
-        let error = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+        let error = try await storeError { try await fixture.client.upload(file: file.path, to: "k") }
         #expect(error.code == .recordRefused)
     }
 
     @Test func `records contain no key, token or signature, and printed values no upload ID`()
         async throws
     {
-        let world = try OSSWorld(
+        let fixture = try OSSFixture(
             credentials: CredentialProvider.fixed(
                 StoreCredentials(
                     accessKeyID: "ak", accessKeySecret: .secret("sk"), securityToken: .secret("TOKEN-OF-MINE"))))
-        let file = try world.file(300_000)
-        world.store.fail(.html(status: 403), on: .uploadPart, part: 2, times: nil)
-        let error = try await storeError { try await world.client.upload(file: file.path, to: "k") }
-        for name in world.records {
-            let text = String(decoding: try readFile("\(world.directory.path("records"))/\(name)"), as: UTF8.self)
+        let file = try fixture.file(300_000)
+        fixture.store.fail(.html(status: 403), on: .uploadPart, part: 2, times: nil)
+        let error = try await storeError { try await fixture.client.upload(file: file.path, to: "k") }
+        for name in fixture.records {
+            let text = String(decoding: try readFile("\(fixture.directory.path("records"))/\(name)"), as: UTF8.self)
             #expect(!text.contains("TOKEN-OF-MINE") && !text.contains("OSS4-HMAC") && !text.contains("\"sk\""))
         }
         var dumped = ""
         dump(error, to: &dumped)
-        dump(world.client.startUpload(file: file.path, to: "k"), to: &dumped)
+        dump(fixture.client.startUpload(file: file.path, to: "k"), to: &dumped)
         let printed = "\(error) \(String(reflecting: error)) \(dumped)"
-        for id in world.store.state.uploads.keys { #expect(!printed.contains(id)) }
+        for id in fixture.store.state.uploads.keys { #expect(!printed.contains(id)) }
         #expect(!printed.contains("TOKEN-OF-MINE"))
     }
 }
 
-extension OSSWorld {
+extension OSSFixture {
     /// The number of parts that the store has of incomplete uploads.
     var stored: Int { store.state.uploads.values.map(\.parts.count).reduce(0, +) }
 

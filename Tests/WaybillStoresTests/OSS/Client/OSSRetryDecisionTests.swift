@@ -31,7 +31,7 @@ import WaybillCore
         ("incomplete", failure(.incomplete(acknowledged: 3)), .stop(nil)),
         ("unknown", failure(.unknown), .lookUp),
         ("unknown, and read once", failure(.unknown) { $0.isReplayable = false }, .lookUp),
-        ("an answer nobody understands", failure(.unknown) { $0.status = 200 }, .stop(nil)),
+        ("an unreadable response", failure(.unknown) { $0.status = 200 }, .stop(nil)),
         ("checksum", failure { $0.isChecksumMismatch = true }, .sendAgain),
         ("401", failure { $0.status = 401 }, .refreshCredentials),
         (

@@ -163,7 +163,7 @@ import Waybill
         #expect(try code { $0.signatureVersion = .v4 } == .invalidRegion)
         #expect(try code { $0.region = "oss-cn-hangzhou" } == .invalidRegion)
         #expect(try code { $0.bucket = "Bad_Bucket" } == .invalidBucket)
-        #expect(try code { $0.partsAtOnce = 0 } == .invalidArgument)
+        #expect(try code { $0.maximumConcurrentParts = 0 } == .invalidArgument)
     }
 
     @Test func `the defaults match those of the vendor's clients`() throws {

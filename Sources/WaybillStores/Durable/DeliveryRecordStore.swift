@@ -3,7 +3,7 @@ import WaybillCore
 
 /// The record of an upload whose queue stores it with the upload itself. No file or lock is needed: the queue assigns
 /// an upload to only one worker at a time.
-final class DeliveryRecord: RecordKeeper {
+final class DeliveryRecordStore: ResumeRecordStore {
     private struct State: Sendable {
         var bytes: [UInt8]?
         /// The number of parts in the record that the queue has.
@@ -59,8 +59,8 @@ extension Delivery {
         guard let resume, !resume.isEmpty else { return nil }
         let unnamed = ResumeSubject(endpoint: endpoint, bucket: bucket, key: key, path: "")
         switch ResumeRecord.read(resume, for: unnamed, at: 0) {
-        case .usable(let record), .useless(_, let record?): return record
-        case .none, .useless: return nil
+        case .usable(let record), .unusable(_, let record?): return record
+        case .none, .unusable: return nil
         }
     }
 }

@@ -69,7 +69,7 @@ import WaybillMultipart
         #expect(unsafe utimensat(AT_FDCWD, path, times, 0) == 0)
         let now = try await self.subject()
         #expect(now.modifiedNanoseconds == subject.modifiedNanoseconds && now.size == subject.size)
-        guard case .useless = try await claim.load(now, at: 0) else {
+        guard case .unusable = try await claim.load(now, at: 0) else {
             Issue.record("the record is taken for the changed file's")
             return
         }
@@ -115,7 +115,7 @@ import WaybillMultipart
         let subject = try await subject()
         let bytes = try record(subject).encoded()
         for cut in 0..<bytes.count {
-            guard case .useless(_, nil) = ResumeRecord.read(Array(bytes[..<cut]), for: subject, at: 0) else {
+            guard case .unusable(_, nil) = ResumeRecord.read(Array(bytes[..<cut]), for: subject, at: 0) else {
                 Issue.record("cut at \(cut)")
                 return
             }
@@ -137,7 +137,7 @@ import WaybillMultipart
         {
             var record = record
             change(&record)
-            guard case .useless(let reason, _) = ResumeRecord.read(try record.encoded(), for: wanted, at: now) else {
+            guard case .unusable(let reason, _) = ResumeRecord.read(try record.encoded(), for: wanted, at: now) else {
                 return "usable"
             }
             return reason
@@ -151,7 +151,7 @@ import WaybillMultipart
         #expect(try reason(subject) { $0.subject.modifiedNanoseconds += 1 }.contains("modified"))
         let text = String(decoding: try record.encoded(), as: UTF8.self)
         let newer = text.replacing(#""version":1"#, with: #""version":2"#)
-        #expect(ResumeRecord.read(Array(newer.utf8), for: subject, at: 0) == .useless("the record has version 2", nil))
+        #expect(ResumeRecord.read(Array(newer.utf8), for: subject, at: 0) == .unusable("the record has version 2", nil))
     }
 
     @Test func `a modified file invalidates its record`() async throws {
@@ -160,7 +160,7 @@ import WaybillMultipart
         try await claim.save(record(before))
         try directory.write("film", [UInt8](repeating: 8, count: 3_001))
         let now = try await subject()
-        guard case .useless(let reason, let old?) = try await claim.load(now, at: 0) else {
+        guard case .unusable(let reason, let old?) = try await claim.load(now, at: 0) else {
             Issue.record("it was taken for the same")
             return
         }

@@ -6,7 +6,7 @@ import WaybillCore
 @testable import WaybillStores
 
 /// A store, clients of it, and a directory for files and records.
-struct QiniuWorld {
+struct QiniuFixture {
     static let keys = QiniuKeys(accessKey: "ak", secretKey: .secret("sk"))
 
     let store: QiniuStore

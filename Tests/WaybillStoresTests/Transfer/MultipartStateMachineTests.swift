@@ -11,7 +11,7 @@ import Testing
     private let plan = PartPlan(objectSize: 35, partSize: 10)
 
     @Test func `parts are sent in order, within the concurrency limit`() {
-        var machine = MultipartStateMachine(plan: plan, atOnce: 2)
+        var machine = MultipartStateMachine(plan: plan, maximumConcurrentParts: 2)
         #expect(machine.start() == [.send(1), .send(2)])
         #expect(machine.handle(.stored(Self.receipt(2, plan))) == [.send(3)])
         #expect(machine.handle(.stored(Self.receipt(1, plan))) == [.send(4)])
@@ -22,7 +22,8 @@ import Testing
     }
 
     @Test func `listed parts are not sent, including a short last part`() {
-        var machine = MultipartStateMachine(plan: plan, listed: [1, 2, 4].map { Self.receipt($0, plan) }, atOnce: 5)
+        var machine = MultipartStateMachine(
+            plan: plan, listed: [1, 2, 4].map { Self.receipt($0, plan) }, maximumConcurrentParts: 5)
         #expect(machine.storedBytes == 25)
         #expect(machine.start() == [.send(3)])
     }
@@ -32,25 +33,26 @@ import Testing
         wrong.size = 9
         var beyond = wrong
         beyond.number = 7
-        var machine = MultipartStateMachine(plan: plan, listed: [wrong, beyond], atOnce: 9)
+        var machine = MultipartStateMachine(plan: plan, listed: [wrong, beyond], maximumConcurrentParts: 9)
         #expect(machine.start() == [.send(1), .send(2), .send(3), .send(4)])
     }
 
     @Test func `with all parts listed the upload is completed`() {
-        var machine = MultipartStateMachine(plan: plan, listed: (1...4).map { Self.receipt($0, plan) }, atOnce: 1)
+        var machine = MultipartStateMachine(
+            plan: plan, listed: (1...4).map { Self.receipt($0, plan) }, maximumConcurrentParts: 1)
         #expect(machine.start() == [.complete((1...4).map { Self.receipt($0, plan) })])
     }
 
     @Test func `a corrupted part is sent once more, but not a third time`() {
-        var machine = MultipartStateMachine(plan: plan, atOnce: 1)
+        var machine = MultipartStateMachine(plan: plan, maximumConcurrentParts: 1)
         _ = machine.start()
-        #expect(machine.handle(.again(1)) == [.send(1)])
-        #expect(machine.handle(.again(1)) == [.giveUp])
+        #expect(machine.handle(.corrupted(1)) == [.send(1)])
+        #expect(machine.handle(.corrupted(1)) == [.fail])
         #expect(machine.isStopping)
     }
 
     @Test func `parts that may be stored are listed at the end, and only missing ones are sent again`() {
-        var machine = MultipartStateMachine(plan: plan, atOnce: 2)
+        var machine = MultipartStateMachine(plan: plan, maximumConcurrentParts: 2)
         _ = machine.start()
         #expect(machine.handle(.uncertain(1)) == [.send(3)])
         #expect(machine.handle(.uncertain(3)) == [.send(4)])
@@ -63,11 +65,11 @@ import Testing
     }
 
     @Test func `a failure stops the other parts and waits for their ends`() {
-        var machine = MultipartStateMachine(plan: plan, atOnce: 3)
+        var machine = MultipartStateMachine(plan: plan, maximumConcurrentParts: 3)
         _ = machine.start()
         #expect(machine.handle(.failed(2)) == [.stop])
         #expect(machine.handle(.stored(Self.receipt(1, plan))).isEmpty)
-        #expect(machine.handle(.failed(3)) == [.giveUp])
+        #expect(machine.handle(.failed(3)) == [.fail])
         #expect(machine.done.keys.contains(1))
         #expect(machine.handle(.stored(Self.receipt(4, plan))).isEmpty)
     }
@@ -76,9 +78,9 @@ import Testing
         var random = SeededGenerator()
         for round in 0..<4_000 {
             var model = PartModel(random: &random)
-            model.live(&random)
-            #expect(model.complaints.isEmpty, "round \(round), seed \(random.seed): \(model.complaints)")
-            if !model.complaints.isEmpty { return }
+            model.run(&random)
+            #expect(model.violations.isEmpty, "round \(round), seed \(random.seed): \(model.violations)")
+            if !model.violations.isEmpty { return }
         }
     }
 }
@@ -87,38 +89,38 @@ import Testing
 private struct PartModel {
     private var machine: MultipartStateMachine
     private let plan: PartPlan
-    private let atOnce: Int
+    private let maximumConcurrentParts: Int
     private var stored: Set<Int>
     private var known: Set<Int>
     private var inFlight: Set<Int> = []
     private var isListing = false
     private var sends: [Int: Int] = [:]
     private var ends = 0
-    private(set) var complaints: [String] = []
+    private(set) var violations: [String] = []
 
     init(random: inout SeededGenerator) {
         plan = PartPlan(objectSize: .random(in: 0...90, using: &random), partSize: .random(in: 1...20, using: &random))
-        atOnce = .random(in: 1...6, using: &random)
+        maximumConcurrentParts = .random(in: 1...6, using: &random)
         var listed: Set<Int> = []
         for number in plan.numbers where Int.random(in: 0...3, using: &random) == 0 { listed.insert(number) }
         (stored, known) = (listed, listed)
         let plan = plan
         machine = MultipartStateMachine(
             plan: plan, listed: listed.map { PartReceipt(number: $0, size: plan.size(of: $0), tag: "") },
-            atOnce: atOnce)
+            maximumConcurrentParts: maximumConcurrentParts)
     }
 
-    mutating func live(_ random: inout SeededGenerator) {
+    mutating func run(_ random: inout SeededGenerator) {
         perform(machine.start())
         for _ in 0..<2_000 where ends == 0 {
             guard let event = next(&random) else { break }
             perform(machine.handle(event))
         }
-        if ends != 1 { complaints.append("\(ends) ends") }
+        if ends != 1 { violations.append("\(ends) ends") }
         // Late events change nothing.
         perform(machine.handle(.stored(PartReceipt(number: 1, size: plan.size(of: 1), tag: ""))))
         perform(machine.handle(.cancelled))
-        if ends > 1 { complaints.append("an end after the end") }
+        if ends > 1 { violations.append("an end after the end") }
     }
 
     private mutating func next(_ random: inout SeededGenerator) -> MultipartStateMachine.Event? {
@@ -140,7 +142,7 @@ private struct PartModel {
         inFlight.remove(number)
         switch Int.random(in: 0...29, using: &random) {
         case 0: return .failed(number)
-        case 2...5: return .again(number)
+        case 2...5: return .corrupted(number)
         case 6...8:
             stored.insert(number)
             return .uncertain(number)
@@ -158,27 +160,27 @@ private struct PartModel {
 
     private mutating func perform(_ actions: [MultipartStateMachine.Action]) {
         for action in actions {
-            if ends > 0 { complaints.append("\(action) after the end") }
+            if ends > 0 { violations.append("\(action) after the end") }
             switch action {
             case .send(let number):
-                if known.contains(number) { complaints.append("part \(number) was listed and is sent") }
-                if !inFlight.insert(number).inserted { complaints.append("part \(number) is in flight twice") }
-                if inFlight.count > atOnce { complaints.append("\(inFlight.count) in flight") }
+                if known.contains(number) { violations.append("part \(number) was listed and is sent") }
+                if !inFlight.insert(number).inserted { violations.append("part \(number) is in flight twice") }
+                if inFlight.count > maximumConcurrentParts { violations.append("\(inFlight.count) in flight") }
                 sends[number, default: 0] += 1
-                if sends[number]! > 3 { complaints.append("part \(number) is sent \(sends[number]!) times") }
-                if machine.isStopping { complaints.append("part \(number) is sent after a failure") }
+                if sends[number]! > 3 { violations.append("part \(number) is sent \(sends[number]!) times") }
+                if machine.isStopping { violations.append("part \(number) is sent after a failure") }
             case .list: isListing = true
             case .stop: break
             case .complete(let receipts):
                 ends += 1
-                if receipts.map(\.number) != Array(plan.numbers) { complaints.append("completed with \(receipts)") }
+                if receipts.map(\.number) != Array(plan.numbers) { violations.append("completed with \(receipts)") }
                 if !receipts.allSatisfy({ stored.contains($0.number) }) {
-                    complaints.append("completed what is not stored")
+                    violations.append("completed what is not stored")
                 }
-                if !inFlight.isEmpty { complaints.append("completed with parts in flight") }
-            case .giveUp:
+                if !inFlight.isEmpty { violations.append("completed with parts in flight") }
+            case .fail:
                 ends += 1
-                if !machine.inFlight.isEmpty { complaints.append("gave up with parts in flight") }
+                if !machine.inFlight.isEmpty { violations.append("gave up with parts in flight") }
             }
         }
     }

@@ -7,7 +7,7 @@ import WaybillCore
 @testable import WaybillStores
 
 /// A client and its store.
-struct OSSWorld {
+struct OSSFixture {
     let store: OSSStore
     let client: AliyunOSSClient
     let directory: TemporaryDirectory
@@ -30,7 +30,7 @@ struct OSSWorld {
         configuration.retry = RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(1), maxDelay: .milliseconds(5))
         configuration.records = RecordDirectory(path: directory.path("records"))
         configuration.partSize = .bytes(102_400)
-        configuration.wholeUpTo = .bytes(0)
+        configuration.singleRequestLimit = .bytes(0)
         try change(&configuration, store)
         client = try AliyunOSSClient(
             configuration: configuration, credentials: credentials ?? CountedCredentials(count: fetches).provider,

@@ -7,7 +7,7 @@ import WaybillCore
 @testable import WaybillStores
 
 /// Both stores, a directory with an outbox, and what durable uploads need.
-final class DurableWorld: Sendable {
+final class DurableFixture: Sendable {
     let oss: OSSStore
     let qiniu: QiniuStore
     let folder: TemporaryDirectory
@@ -36,8 +36,8 @@ final class DurableWorld: Sendable {
             configuration.allowsUnencrypted = true
             configuration.region = "cn-hangzhou"
             configuration.partSize = .bytes(102_400)
-            configuration.partsAtOnce = 2
-            configuration.wholeUpTo = .bytes(150_000)
+            configuration.maximumConcurrentParts = 2
+            configuration.singleRequestLimit = .bytes(150_000)
             return configuration
         }
     }
@@ -48,12 +48,12 @@ final class DurableWorld: Sendable {
         configuration.hosts = .fixed([qiniu.url()])
         configuration.formThreshold = .kibibytes(256)
         configuration.partSize = .mebibytes(1)
-        configuration.partsAtOnce = 2
+        configuration.maximumConcurrentParts = 2
         return configuration
     }
 
     func file(_ size: Int, _ name: String = "film.mov", seed: UInt64 = 7) throws -> (path: String, bytes: [UInt8]) {
-        let bytes = QiniuWorld.bytes(size, seed: seed)
+        let bytes = QiniuFixture.bytes(size, seed: seed)
         return (try folder.write(name, bytes), bytes)
     }
 

@@ -1,16 +1,16 @@
 import FoundationEssentials
 
 /// A JSON object whose member names are compared without regard to case, hyphens and underscores.
-struct LooseObject: Sendable {
+struct LenientJSONObject: Sendable {
     private static let longest = 64 << 10
-    private let members: [String: LooseJSON]
+    private let members: [String: LenientJSONValue]
 
     /// Parses a response of at most 64 KiB. Errors never contain the input.
     init(_ bytes: [UInt8], what: String, failing code: StoreError.Code) throws(StoreError) {
         guard bytes.count <= Self.longest else {
             throw StoreError(code, "The JSON of \(what) has \(bytes.count) bytes, more than the limit of 64 KiB.")
         }
-        guard case .object(let object)? = try? JSONDecoder().decode(LooseJSON.self, from: Data(bytes)) else {
+        guard case .object(let object)? = try? JSONDecoder().decode(LenientJSONValue.self, from: Data(bytes)) else {
             throw StoreError(
                 code,
                 "Expected \(what) as a JSON object, but got \(bytes.count) bytes in another format. Check whether a "
@@ -19,8 +19,8 @@ struct LooseObject: Sendable {
         self.init(object)
     }
 
-    init(_ object: [String: LooseJSON]) {
-        var members: [String: LooseJSON] = [:]
+    init(_ object: [String: LenientJSONValue]) {
+        var members: [String: LenientJSONValue] = [:]
         // Sort for a deterministic choice between two spellings of the same name.
         for name in object.keys.sorted() {
             let plain = String(decoding: name.utf8.filter { $0 != 0x2D && $0 != 0x5F }, as: UTF8.self).lowercased()
@@ -30,9 +30,9 @@ struct LooseObject: Sendable {
     }
 
     /// Returns the first of the named members that exists and is not null.
-    func member(_ names: String...) -> LooseJSON? { member(of: names) }
+    func member(_ names: String...) -> LenientJSONValue? { member(of: names) }
 
-    func member(of names: [String]) -> LooseJSON? {
+    func member(of names: [String]) -> LenientJSONValue? {
         names.lazy.compactMap { members[$0] }.first { $0 != .null }
     }
 
@@ -57,12 +57,12 @@ struct LooseObject: Sendable {
     }
 
     /// Returns this object, or the first nested object, that has one of the named members.
-    func holder(of names: [String], depth: Int = 0) -> LooseObject? {
+    func holder(of names: [String], depth: Int = 0) -> LenientJSONObject? {
         if member(of: names) != nil { return self }
         guard depth < 4 else { return nil }
         for name in members.keys.sorted() {
             guard case .object(let inner)? = members[name] else { continue }
-            if let found = LooseObject(inner).holder(of: names, depth: depth + 1) { return found }
+            if let found = LenientJSONObject(inner).holder(of: names, depth: depth + 1) { return found }
         }
         return nil
     }
@@ -75,13 +75,13 @@ struct LooseObject: Sendable {
 }
 
 /// A JSON value of unknown structure.
-enum LooseJSON: Sendable, Hashable, Decodable {
+enum LenientJSONValue: Sendable, Hashable, Decodable {
     case null
     case flag(Bool)
     case number(Double)
     case text(String)
-    case array([LooseJSON])
-    case object([String: LooseJSON])
+    case array([LenientJSONValue])
+    case object([String: LenientJSONValue])
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -93,10 +93,10 @@ enum LooseJSON: Sendable, Hashable, Decodable {
             self = .number(value)
         } else if let value = try? container.decode(String.self) {
             self = .text(value)
-        } else if let value = try? container.decode([LooseJSON].self) {
+        } else if let value = try? container.decode([LenientJSONValue].self) {
             self = .array(value)
         } else {
-            self = .object(try container.decode([String: LooseJSON].self))
+            self = .object(try container.decode([String: LenientJSONValue].self))
         }
     }
 

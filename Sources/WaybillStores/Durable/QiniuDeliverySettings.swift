@@ -2,32 +2,41 @@ import Waybill
 import WaybillCore
 
 /// The persistent part of a Qiniu client's configuration: hosts and parts.
-struct QiniuSending: Codable, Sendable, Hashable {
+struct QiniuDeliverySettings: Codable, Sendable, Hashable {
     var hosts: [String]?
     var regions: [QiniuRegion]?
     /// The services that are queried for the region of a bucket if neither hosts nor regions are set.
     var services: [String]?
     var suffixes: [String]?
-    var cacheFolder: String?
+    var cacheDirectory: String?
     var usesTLS: Bool
     var formThreshold: Int64
     var partSize: Int64
-    var partsAtOnce: Int
+    var maximumConcurrentParts: Int
     var checksHash: Bool
+
+    // The queue stores the settings under these names.
+    private enum CodingKeys: String, CodingKey {
+        case hosts, regions, services, suffixes
+        case cacheDirectory = "cacheFolder"
+        case usesTLS, formThreshold, partSize
+        case maximumConcurrentParts = "partsAtOnce"
+        case checksHash
+    }
 
     init(_ configuration: QiniuClient.Configuration) {
         switch configuration.hosts {
         case .fixed(let hosts): self.hosts = hosts
         case .regions(let regions): self.regions = regions
-        case .asked(let query):
+        case .queried(let query):
             services = query.services
             suffixes = query.suffixes
-            cacheFolder = query.cacheFolder
+            cacheDirectory = query.cacheDirectory
         }
         usesTLS = configuration.usesTLS
         formThreshold = configuration.formThreshold.bytes
         partSize = configuration.partSize.bytes
-        partsAtOnce = configuration.partsAtOnce
+        maximumConcurrentParts = configuration.maximumConcurrentParts
         checksHash = configuration.checksHash
     }
 
@@ -48,20 +57,20 @@ struct QiniuSending: Codable, Sendable, Hashable {
             var query = QiniuRegionQuery()
             query.services = services ?? query.services
             query.suffixes = suffixes ?? query.suffixes
-            query.cacheFolder = cacheFolder
-            configuration.hosts = .asked(query)
+            query.cacheDirectory = cacheDirectory
+            configuration.hosts = .queried(query)
         }
         configuration.usesTLS = usesTLS
         configuration.formThreshold = .bytes(formThreshold)
         configuration.partSize = .bytes(partSize)
-        configuration.partsAtOnce = partsAtOnce
+        configuration.maximumConcurrentParts = maximumConcurrentParts
         configuration.checksHash = checksHash
         configuration.transfer = delivery.session.options.transfer
         configuration.records = nil
         if !isInParts {
             configuration.retriesPerHost = 0
             // The queue retries after a longer delay, and delivers other uploads in the meantime.
-            configuration.patience = 0
+            configuration.maximumThrottleRetries = 0
         }
         return configuration
     }
