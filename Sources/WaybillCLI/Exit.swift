@@ -61,7 +61,7 @@ extension Exit {
         if error.isCancelled {
             self = .signal(signal ?? 2)
         } else if error.outcome == .rejected || error.code == .rejected && error.response?.status.kind == .successful {
-            self = Self.isLater(error.response?.status.code) ? .transient : .rejected
+            self = Self.isTemporaryRejection(error.response?.status.code) ? .transient : .rejected
         } else if error.outcome == .unknown {
             self = .unknown
         } else {
@@ -70,7 +70,7 @@ extension Exit {
     }
 
     /// Returns whether a rejection with this status code is temporary.
-    static func isLater(_ status: Int?) -> Bool { status.map { [425, 429, 503].contains($0) } ?? false }
+    static func isTemporaryRejection(_ status: Int?) -> Bool { status.map { [425, 429, 503].contains($0) } ?? false }
 
     /// Creates the status for an image that can't be compressed.
     init(_ error: JPEGError, signal: Int32?) {
@@ -140,7 +140,7 @@ struct CommandFailure: Error, Sendable, Hashable {
 
 extension CommandFailure {
     /// Whether the failure was detected before anything was sent.
-    var isRefusal: Bool { exit == .usage || exit == .source }
+    var isPreflightFailure: Bool { exit == .usage || exit == .source }
 }
 
 extension AsyncParsableCommand {

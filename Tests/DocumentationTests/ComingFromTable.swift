@@ -1,25 +1,25 @@
-/// The tables of a guide for those who come from another library: their name, ours, and what to mind.
+/// The tables of a migration guide: the name in the other library, the Waybill equivalent, and notes.
 ///
-/// The cell of ours is either code spans, one for each line of code with `<br>` between them, or the word `none`. A single
+/// The second cell is either code spans, one for each line of code and separated by `<br>`, or the word `none`. A single
 /// span that begins with `waybill` is a command line.
 struct ComingFromTable {
     struct Row: Equatable {
-        /// In the Markdown file.
+        /// The line number in the Markdown file.
         var line: Int
-        /// Their names, without the marks of code.
+        /// The names in the other library, without backticks.
         var theirs: String
         /// The lines of code; `nil` without code.
         var code: [String]?
-        /// What there is to mind, or to do instead.
+        /// The note: differences, or an alternative.
         var note: String
 
-        /// The command line that stands in the place of code.
+        /// The command line, if the cell contains one instead of code.
         var commandLine: String? { code.flatMap { $0.count == 1 && $0[0].hasPrefix("waybill ") ? $0[0] : nil } }
     }
 
     var rows: [Row] = []
-    /// What can't be read, each with its line.
-    var complaints: [String] = []
+    /// The lines that can't be parsed, with the reasons.
+    var problems: [String] = []
 
     init(_ markdown: String) {
         var isTable = false
@@ -31,12 +31,12 @@ struct ComingFromTable {
             let cells = line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()
                 .map { Self.trimmed($0) }
             guard cells.count == 3 else {
-                complaints.append("line \(index + 1): \(cells.count) cells, not three: no cell may hold a bar")
+                problems.append("line \(index + 1): \(cells.count) cells instead of three; a cell must not contain |")
                 continue
             }
             if !isTable {
                 isTable = true
-                if cells[1] != "Waybill" { complaints.append("line \(index + 1): the second column is not Waybill's") }
+                if cells[1] != "Waybill" { problems.append("line \(index + 1): the second column must be Waybill") }
             } else if cells[1] != "---" {
                 read(cells, line: index + 1)
             }
@@ -47,18 +47,18 @@ struct ComingFromTable {
         // Names on several lines of a cell are separated by commas in the region's name.
         let theirs = cells[0].replacing("<br>", with: ", ").filter { $0 != "`" }
         var row = Row(line: line, theirs: theirs, code: nil, note: cells[2])
-        if row.theirs.isEmpty { complaints.append("line \(line): no name of theirs") }
+        if row.theirs.isEmpty { problems.append("line \(line): the first cell is empty") }
         if cells[1] == "none" {
-            if row.note.isEmpty { complaints.append("line \(line): none, and nothing to do instead") }
+            if row.note.isEmpty { problems.append("line \(line): \"none\" requires a note") }
         } else if let code = Self.code(of: cells[1]) {
             row.code = code
         } else {
-            complaints.append("line \(line): neither code nor \"none\": \(cells[1])")
+            problems.append("line \(line): neither code nor \"none\": \(cells[1])")
         }
         rows.append(row)
     }
 
-    /// The code of a cell that holds nothing else; `nil` for any other.
+    /// Returns the code of a cell that contains only code; otherwise `nil`.
     private static func code(of cell: String) -> [String]? {
         var lines: [String] = []
         for piece in cell.split(separator: "<br>", omittingEmptySubsequences: false) {

@@ -4,19 +4,19 @@ import Testing
 
 @testable import WaybillCLI
 
-/// What the guides for those who come from other libraries promise, compiles: the code of each row stands between
-/// `// row: their name` and `// end` in the Swift file of the guide's name, and each such region has its row. What has no
-/// counterpart is named in both by `// none: their name`, so that nothing is left out by mistake.
+/// The code in the migration guides compiles: the code of each row is a region between `// row: name` and `// end` in the
+/// Swift file named after the guide, and each such region has its row. A feature without an equivalent is listed in both
+/// by `// none: name`, so that none is omitted by mistake.
 struct ComingFromTests {
     static let guides = [
         "ComingFromAFNetworking", "ComingFromXMNetworking", "ComingFromHYBNetworking", "ComingFromAlamofire",
         "ComingFromOperations", "ComingFromURLSession",
     ]
 
-    /// Those of clients of one object store, which have rows of their own.
+    /// The guides from clients of one object store, which have other rows.
     static let storeGuides = ["ComingFromAliyunOSS", "ComingFromQiniu"]
 
-    /// Those of programs at a shell: some of their rows are command lines.
+    /// The guides from command-line programs: some of their rows are command lines.
     static let shellGuides = ["ComingFromCurl"]
 
     static let allGuides = guides + storeGuides + shellGuides
@@ -31,7 +31,7 @@ struct ComingFromTests {
     @Test(arguments: allGuides) func `every row has a compiled region, and every region a row`(guide: String) throws {
         let table = ComingFromTable(try Self.text("Docs/\(guide).md"))
         let source = try Self.text("Tests/DocumentationTests/ComingFrom/\(guide).swift")
-        #expect(table.complaints.isEmpty)
+        #expect(table.problems.isEmpty)
         let differences = Self.differences(between: table, and: source)
         #expect(differences.isEmpty, "Docs/\(guide).md: \(differences.joined(separator: "\n"))")
         #expect(table.rows.count { $0.code != nil } >= 20)
@@ -93,7 +93,7 @@ struct ComingFromTests {
             // none: a, b
             """
         let table = ComingFromTable(markdown)
-        #expect(table.complaints.isEmpty)
+        #expect(table.problems.isEmpty)
         #expect(table.rows.map(\.code) == [["start(a)", "stop()"], nil])
         #expect(Self.differences(between: table, and: source).isEmpty)
         let wrong: [(String, String)] = [
@@ -115,10 +115,10 @@ struct ComingFromTests {
         "| A | Waybill | |\n| --- | --- | --- |\n| | `b` | |",
     ])
     func `a malformed table is reported`(markdown: String) {
-        #expect(!ComingFromTable(markdown).complaints.isEmpty)
+        #expect(!ComingFromTable(markdown).problems.isEmpty)
     }
 
-    /// What stands in one of them only, or differs.
+    /// Returns the rows and regions that exist in only one of the two, or differ.
     private static func differences(between table: ComingFromTable, and source: String) -> [String] {
         let regions = Samples.marked("row", in: source)
         let absent = source.split(separator: "\n").compactMap { line -> String? in
@@ -128,14 +128,14 @@ struct ComingFromTests {
         var differences: [String] = []
         let names = table.rows.map(\.theirs)
         for name in Set(names) where names.count(where: { $0 == name }) > 1 {
-            differences.append("two rows are called \(name)")
+            differences.append("several rows are named \(name)")
         }
         for row in table.rows {
             let found = regions.filter { $0.name == row.theirs }
             if row.commandLine != nil { continue }
             if let code = row.code {
-                let wanted = Samples.normalised(code.joined(separator: "\n"))
-                if found.map({ Samples.normalised($0.text) }) != [wanted] {
+                let wanted = Samples.normalized(code.joined(separator: "\n"))
+                if found.map({ Samples.normalized($0.text) }) != [wanted] {
                     differences.append("line \(row.line): no region \"row: \(row.theirs)\", or not with this text")
                 }
             } else if absent.count(where: { $0 == row.theirs }) != 1 {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import WaybillCLI
 
-/// What a reader copies from the documentation compiles: each `swift` block of a Markdown file stands, line for line, in
-/// a region of a file of `Snippets`, which the compiler has just accepted.
+/// The code in the documentation compiles: each `swift` block of a Markdown file equals a region of a file in `Snippets`,
+/// line by line, and those files are part of this target.
 struct DocumentationTests {
     @Test func `every sample is compiled`() throws {
         let snippets = try files(under: "Tests/DocumentationTests/Snippets", endingIn: ".swift")
@@ -21,13 +21,13 @@ struct DocumentationTests {
             let whole = [Samples.Sample(line: 1, text: page.text)]
             for block in page.isCode ? whole : Samples.blocks("swift", in: page.text) {
                 count += 1
-                let twin = regions.first { Samples.normalised($0.text) == Samples.normalised(block.text) }
-                guard let twin else {
-                    Issue.record("\(page.path):\(block.line): stands in no region of Snippets:\n\(block.text)")
+                let match = regions.first { Samples.normalized($0.text) == Samples.normalized(block.text) }
+                guard let match else {
+                    Issue.record("\(page.path):\(block.line): is in no region of Snippets:\n\(block.text)")
                     continue
                 }
-                used.insert(twin.name)
-                #expect(Samples.imports(of: block.text).isSubset(of: twin.imports), "\(page.path):\(block.line)")
+                used.insert(match.name)
+                #expect(Samples.imports(of: block.text).isSubset(of: match.imports), "\(page.path):\(block.line)")
             }
         }
         #expect(count > 5)
@@ -40,8 +40,8 @@ struct DocumentationTests {
         #expect(blocks.map(\.line) == [2])
         let same = Samples.regions(in: "func f() {\n    // snippet: x\n    let a =  1\n      call(a)\n    // end\n}")[
             "x"]
-        #expect(Samples.normalised(blocks[0].text) == Samples.normalised(same ?? ""))
-        #expect(Samples.normalised(blocks[0].text) != Samples.normalised("let a = 2\ncall(a)"))
+        #expect(Samples.normalized(blocks[0].text) == Samples.normalized(same ?? ""))
+        #expect(Samples.normalized(blocks[0].text) != Samples.normalized("let a = 2\ncall(a)"))
         #expect(Samples.imports(of: blocks[0].text) == ["Waybill"])
         #expect(Samples.blocks("sh", in: markdown).map(\.text) == ["make"])
     }
@@ -80,11 +80,11 @@ struct DocumentationTests {
         #expect(count > 0)
     }
 
-    /// A page may say where something is tested or written; then it is there.
+    /// Pages name files of the checkout.
     @Test func `every file named in a page exists`() throws {
         var count = 0
         for page in try pages() {
-            // `Sources/kiosk` is in the package that the reader makes.
+            // `Sources/kiosk` is in the package that the reader creates.
             for match in page.text.matches(
                 of: /`((?:Tests|Sources(?!\/kiosk\/)|Samples|Docs|Scripts|Fuzz)\/[\w\/+.-]+)`/)
             {
@@ -121,7 +121,7 @@ struct DocumentationTests {
             + files(under: "Sources", endingIn: ".md").filter { $0.path.contains(".docc/") }
     }
 
-    /// What stands in the tutorial's windows. Its manifest is read by the package manager, in `TidyTests`.
+    /// Returns the files that the tutorial shows. `TidyTests` pass its manifest to the package manager.
     private func tutorialSteps() throws -> [File] {
         try files(under: "Sources", endingIn: ".swift")
             .filter { $0.path.contains(".docc/") && !$0.path.hasSuffix("/Package.swift") }

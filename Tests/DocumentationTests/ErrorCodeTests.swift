@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The page of error codes has each public code once, with the types that have it, and says what to do about it.
+/// The page of error codes lists each public code once, with its types and a remedy.
 struct ErrorCodeTests {
     /// A code of an error type.
     struct Code: Hashable, CustomStringConvertible {
@@ -15,24 +15,24 @@ struct ErrorCodeTests {
 
     @Test func `each public error code has its row, and each row its code`() throws {
         let page = try String(contentsOf: Self.root.appending(path: "Docs/ErrorCodes.md"), encoding: .utf8)
-        let (rows, complaints) = Self.rows(of: page)
-        #expect(complaints.isEmpty, "\(complaints.joined(separator: "\n"))")
+        let (rows, problems) = Self.rows(of: page)
+        #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
         let declared = try Self.declaredInSources()
         #expect(Set(declared.map(\.type)).isSuperset(of: Self.types))
         let documented = Set(rows.flatMap(\.codes))
         #expect(declared.subtracting(documented).isEmpty, "codes without a row")
-        #expect(documented.subtracting(declared).isEmpty, "rows about codes that are not there")
+        #expect(documented.subtracting(declared).isEmpty, "rows without a declared code")
         let names = rows.map(\.name)
         #expect(Set(names).count == names.count, "codes with two rows")
     }
 
-    /// `StoreError` and `UploadError` promise that codes keep their names on the way up.
+    /// `StoreError` and `UploadError` document that codes keep their names when errors are wrapped.
     @Test func `every code of a transfer error is a code of an upload error`() throws {
         let declared = try Self.declaredInSources()
-        let ofTransfers = declared.filter { $0.type == "TransferError" }.map(\.name)
-        let ofUploads = declared.filter { $0.type == "UploadError" }.map(\.name)
-        #expect(!ofTransfers.isEmpty)
-        #expect(Set(ofTransfers).isSubset(of: ofUploads))
+        let transferCodes = declared.filter { $0.type == "TransferError" }.map(\.name)
+        let uploadCodes = declared.filter { $0.type == "UploadError" }.map(\.name)
+        #expect(!transferCodes.isEmpty)
+        #expect(Set(transferCodes).isSubset(of: uploadCodes))
     }
 
     @Test func `codes are found however they are declared, and non-public ones are omitted`() {
@@ -57,8 +57,8 @@ struct ErrorCodeTests {
     ])
     func `an incomplete row is reported`(row: String) {
         let head = "| Code | Of | What happened, and what to do |\n| --- | --- | --- |\n"
-        let (_, complaints) = Self.rows(of: head + row)
-        #expect(complaints.count == 1)
+        let (_, problems) = Self.rows(of: head + row)
+        #expect(problems.count == 1)
     }
 
     private static let types: Set<String> = [
@@ -92,9 +92,9 @@ struct ErrorCodeTests {
         var codes: [Code]
     }
 
-    private static func rows(of markdown: String) -> (rows: [Row], complaints: [String]) {
+    private static func rows(of markdown: String) -> (rows: [Row], problems: [String]) {
         var rows: [Row] = []
-        var complaints: [String] = []
+        var problems: [String] = []
         for (index, line) in markdown.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             guard line.hasPrefix("|"), !line.hasPrefix("| ---"), !line.hasPrefix("| Code |") else { continue }
             let cells = line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()
@@ -102,12 +102,12 @@ struct ErrorCodeTests {
             guard cells.count == 3, let name = cells[0].wholeMatch(of: /`(\w+)`/)?.1, !cells[1].isEmpty,
                 cells[2].count > 20
             else {
-                complaints.append("line \(index + 1): a code, its types and a remedy are wanted: \(line)")
+                problems.append("line \(index + 1): expected a code, its types and a remedy: \(line)")
                 continue
             }
             let types = cells[1].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             rows.append(Row(name: String(name), codes: types.map { Code(type: $0, name: String(name)) }))
         }
-        return (rows, complaints)
+        return (rows, problems)
     }
 }

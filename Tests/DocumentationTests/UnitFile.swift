@@ -1,4 +1,4 @@
-/// A unit file of systemd, cut into sections and settings (systemd.syntax(7)).
+/// A parsed systemd unit file (systemd.syntax(7)).
 struct UnitFile {
     struct Setting: Equatable {
         var section: String
@@ -28,19 +28,19 @@ struct UnitFile {
         }
     }
 
-    /// All values of a setting, in order.
+    /// Returns all values of a setting, in order.
     func values(_ key: String) -> [String] { settings.filter { $0.key == key }.map(\.value) }
 
-    /// What is wrong with it, as far as a table of the settings in use can tell.
+    /// The unknown settings and invalid values, according to a table of the settings in use.
     var findings: [String] {
-        var findings = strayLines.map { "line \($0) is no setting" }
+        var findings = strayLines.map { "line \($0) is not a setting" }
         for setting in settings {
             guard let known = Self.known[setting.section]?[setting.key] else {
                 findings.append(
-                    "line \(setting.line): [\(setting.section)] has no \(setting.key), as far as this table knows")
+                    "line \(setting.line): [\(setting.section)] has no \(setting.key) in this table")
                 continue
             }
-            // An empty value takes back what was said before.
+            // An empty value resets the setting.
             if !known.accepts(setting.value), !setting.value.isEmpty {
                 findings.append("line \(setting.line): \(setting.key)=\(setting.value)")
             }
@@ -48,17 +48,17 @@ struct UnitFile {
         return findings
     }
 
-    /// What a setting may be.
+    /// The type of a setting's value.
     enum Kind {
-        case text, path, truth, span, mode
+        case text, path, boolean, duration, mode
         case words(Set<String>)
 
         func accepts(_ value: String) -> Bool {
             switch self {
             case .text: !value.isEmpty
             case .path: value.drop { "-+@!".contains($0) }.first.map { "/%".contains($0) } ?? false
-            case .truth: ["yes", "no", "true", "false"].contains(value)
-            case .span: value.wholeMatch(of: /(?:\d+(?:ms|s|min|h|d)?\s?)+|infinity/) != nil
+            case .boolean: ["yes", "no", "true", "false"].contains(value)
+            case .duration: value.wholeMatch(of: /(?:\d+(?:ms|s|min|h|d)?\s?)+|infinity/) != nil
             case .mode: value.wholeMatch(of: /[0-7]{3,4}/) != nil
             case .words(let allowed): value.split(separator: " ").allSatisfy { allowed.contains(String($0)) }
             }
@@ -69,25 +69,26 @@ struct UnitFile {
     /// systemd.timer(5)).
     private static let known: [String: [String: Kind]] = [
         "Unit": [
-            "Description": .text, "Documentation": .text, "After": .text, "StartLimitIntervalSec": .span,
+            "Description": .text, "Documentation": .text, "After": .text, "StartLimitIntervalSec": .duration,
         ],
         "Service": [
             "Type": .words(["exec", "oneshot"]), "User": .text, "Group": .text, "StateDirectory": .text,
             "StateDirectoryMode": .mode, "WorkingDirectory": .path, "EnvironmentFile": .path, "ExecStart": .path,
-            "LoadCredential": .text, "Restart": .words(["always", "on-failure"]), "RestartSec": .span,
+            "LoadCredential": .text, "Restart": .words(["always", "on-failure"]), "RestartSec": .duration,
             "RestartPreventExitStatus": .text, "SuccessExitStatus": .text, "KillSignal": .words(["SIGTERM"]),
-            "TimeoutStopSec": .span, "UMask": .mode, "NoNewPrivileges": .truth, "CapabilityBoundingSet": .text,
+            "TimeoutStopSec": .duration, "UMask": .mode, "NoNewPrivileges": .boolean, "CapabilityBoundingSet": .text,
             "AmbientCapabilities": .text, "ProtectSystem": .words(["strict"]), "ProtectHome": .words(["read-only"]),
-            "PrivateTmp": .truth, "PrivateDevices": .truth, "ProtectClock": .truth, "ProtectControlGroups": .truth,
-            "ProtectHostname": .truth, "ProtectKernelLogs": .truth, "ProtectKernelModules": .truth,
-            "ProtectKernelTunables": .truth, "ProtectProc": .words(["invisible"]),
+            "PrivateTmp": .boolean, "PrivateDevices": .boolean, "ProtectClock": .boolean,
+            "ProtectControlGroups": .boolean,
+            "ProtectHostname": .boolean, "ProtectKernelLogs": .boolean, "ProtectKernelModules": .boolean,
+            "ProtectKernelTunables": .boolean, "ProtectProc": .words(["invisible"]),
             "RestrictAddressFamilies": .words(["AF_UNIX", "AF_INET", "AF_INET6", "AF_NETLINK"]),
-            "RestrictNamespaces": .truth, "RestrictRealtime": .truth, "RestrictSUIDSGID": .truth,
-            "LockPersonality": .truth, "MemoryDenyWriteExecute": .truth, "RemoveIPC": .truth,
+            "RestrictNamespaces": .boolean, "RestrictRealtime": .boolean, "RestrictSUIDSGID": .boolean,
+            "LockPersonality": .boolean, "MemoryDenyWriteExecute": .boolean, "RemoveIPC": .boolean,
             "SystemCallArchitectures": .words(["native"]), "SystemCallFilter": .words(["@system-service"]),
             "SystemCallErrorNumber": .words(["EPERM"]),
         ],
-        "Timer": ["OnBootSec": .span, "OnUnitInactiveSec": .span, "RandomizedDelaySec": .span],
+        "Timer": ["OnBootSec": .duration, "OnUnitInactiveSec": .duration, "RandomizedDelaySec": .duration],
         "Install": ["WantedBy": .words(["multi-user.target", "timers.target"])],
     ]
 }

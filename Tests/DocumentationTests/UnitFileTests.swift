@@ -4,7 +4,7 @@ import Testing
 
 @testable import WaybillCLI
 
-/// The unit files that are there to be copied: systemd understands them, and the command understands what they start.
+/// The unit files to copy: systemd accepts them, and the command parses their command lines.
 @Suite(.timeLimit(.minutes(10))) struct UnitFileTests {
     @Test func `every setting exists in systemd`() throws {
         let units = try Self.units()
@@ -57,22 +57,22 @@ import Testing
             FileManager.default.isExecutableFile(atPath: $0)
         }
         guard let verify else {
-            print("systemd-analyze is not installed here: the units were held to the table alone")
+            print("systemd-analyze is not installed: the units were only compared with the table")
             return
         }
         let folder = FileManager.default.temporaryDirectory.appending(path: "units-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         for unit in try Self.units() {
-            // It looks for the program that is started, which is nowhere yet.
+            // systemd-analyze requires the started program, which is not installed.
             let text = unit.text.replacing("/usr/local/bin/waybill", with: "/bin/true")
             try text.write(toFile: "\(folder)/\(unit.name)", atomically: false, encoding: .utf8)
         }
         let paths = try Self.units().map { "\(folder)/\($0.name)" }
-        let (_, words) = try await Self.run(verify, ["verify", "--man=no"] + paths)
-        // Where no systemd runs it may complain of that, but never of our files.
-        let complaints = words.split(separator: "\n").filter { $0.contains("waybill-outbox") }
-        #expect(complaints.isEmpty, "\(words)")
+        let (_, output) = try await Self.run(verify, ["verify", "--man=no"] + paths)
+        // Without a running systemd it reports that, but must not report these files.
+        let messages = output.split(separator: "\n").filter { $0.contains("waybill-outbox") }
+        #expect(messages.isEmpty, "\(output)")
 
         try "[Service]\nExecStart=/bin/true\nProtectHomes=yes\n".write(
             toFile: "\(folder)/wrong.service", atomically: false, encoding: .utf8)

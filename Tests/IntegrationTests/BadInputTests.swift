@@ -202,7 +202,7 @@ import Waybill
     }
 
     @Test func `an early 413 is returned as the response`() async throws {
-        let answer = Answer(413, headers: [("Connection", "close")], text: "too large")
+        let answer = ScriptedResponse(413, headers: [("Connection", "close")], text: "too large")
         let server = try LoopbackServer(.early(answer, then: .close(.finish)))
         let path = try folder.writeSparse("large.bin", size: 32 << 20)
         let error = try await failure([.file("FILE", path: path)], to: server.url())

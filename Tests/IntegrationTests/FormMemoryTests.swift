@@ -51,7 +51,7 @@ import Waybill
             let before = try Self.peak()
             #expect(try await Self.run(part) >= Self.size - 2)
             let after = try Self.peak()
-            print("Census: \(kind): \(after - before) KiB")
+            print("ProcessResources: \(kind): \(after - before) KiB")
             #expect(after - before < Self.bound, "\(kind)")
         }
     }

@@ -52,7 +52,7 @@ import Waybill
         let request = try await server.request(0)
         #expect(request.body == bytes)
         #expect(server.requests.count == 1)
-        #expect(server.state.complaints.isEmpty)
+        #expect(server.state.violations.isEmpty)
     }
 
     @Test func `an upload paused for too long restarts and arrives complete exactly once`() async throws {

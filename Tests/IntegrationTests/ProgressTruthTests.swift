@@ -30,7 +30,7 @@ import Waybill
 
     @Test func `a body sent completely is not a success yet`() async throws {
         let gate = Gate()
-        let server = try LoopbackServer(Behaviour.respond(500).held(at: gate))
+        let server = try LoopbackServer(Behaviour.respond(500).delayed(until: gate))
         var options = UploadOptions()
         options.retry = .none
         let task = UploadSession().start([.text("a", "b")], to: server.url(), options: options)

@@ -132,7 +132,7 @@ import Waybill
         var limit = rlimit(rlim_cur: 1 << 20, rlim_max: rlim_t.max)
         try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
         let folder = try TemporaryDirectory()
-        let before = Census.now()
+        let before = ProcessResources.now()
         var form: MultipartForm = [
             .text("a", "1"), .stream("s", StreamUploadTests.stream(Watched(0)), length: nil, fileName: "s.bin"),
         ]
@@ -140,8 +140,8 @@ import Waybill
         form.unknownLength = .spill(threshold: .bytes(100))
         let error = await #expect(throws: BodyError.self) { try await form.prepared() }
         #expect(error?.code == .diskFull && error?.part == "s" && error?.path == folder.path)
-        let after = await Census.settled { $0.descriptors.count <= before.descriptors.count }
-        print("Census: \(before.descriptors.count) descriptors, then \(after.descriptors.count)")
+        let after = await ProcessResources.settled { $0.descriptors.count <= before.descriptors.count }
+        print("ProcessResources: \(before.descriptors.count) descriptors, then \(after.descriptors.count)")
         #expect(after.descriptors.count <= before.descriptors.count, "before: \(before)\nafter: \(after)")
         #expect(try folder.names() == [])
     }

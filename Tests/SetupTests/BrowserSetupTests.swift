@@ -3,17 +3,17 @@ import Testing
 
 /// The browser, the only part of the setup that an archive may lack.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct BrowserSetupTests {
-    private static let withoutBrowser = StandInMachine.buildPackages + StandInMachine.testPackages
+    private static let withoutBrowser = SimulatedMachine.buildPackages + SimulatedMachine.testPackages
     private static let readers = ["node", "go", "php"]
 
     @Test func `Debian's browser and its driver are installed for the tests`() async throws {
-        let run = try await StandInMachine(installed: Self.withoutBrowser, programs: Self.readers).run()
+        let run = try await SimulatedMachine(installed: Self.withoutBrowser, programs: Self.readers).run()
         #expect(run.requested == ["chromium", "chromium-driver"])
     }
 
     @Test(arguments: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"])
     func `a browser from another source is accepted`(_ browser: String) async throws {
-        let run = try await StandInMachine(
+        let run = try await SimulatedMachine(
             installed: Self.withoutBrowser, programs: Self.readers + [browser, "chromedriver"]
         ).run()
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -21,13 +21,13 @@ import Testing
     }
 
     @Test func `a browser without its driver is not accepted`() async throws {
-        let run = try await StandInMachine(installed: Self.withoutBrowser, programs: Self.readers + ["google-chrome"])
+        let run = try await SimulatedMachine(installed: Self.withoutBrowser, programs: Self.readers + ["google-chrome"])
             .run()
         #expect(run.requested == ["chromium", "chromium-driver"])
     }
 
     @Test func `without a browser in the archive, one line reports the skipped tests`() async throws {
-        let run = try await StandInMachine(
+        let run = try await SimulatedMachine(
             mirror: Self.withoutBrowser, lists: nil, programs: Self.readers
         ).run()
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `without a browser in the archive, the next run uses neither network nor sudo`() async throws {
-        let run = try await StandInMachine(
+        let run = try await SimulatedMachine(
             installed: Self.withoutBrowser, lists: Self.withoutBrowser, programs: Self.readers, isRoot: false
         ).run()
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `in CI a missing browser is an error`() async throws {
-        let run = try await StandInMachine(
+        let run = try await SimulatedMachine(
             installed: Self.withoutBrowser, lists: Self.withoutBrowser, programs: Self.readers,
             environment: ["CI": "true"]
         ).run()

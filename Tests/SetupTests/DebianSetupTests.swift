@@ -3,7 +3,7 @@ import Testing
 
 /// `Scripts/setup` on Debian and Ubuntu.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct DebianSetupTests {
-    private typealias Machine = StandInMachine
+    private typealias Machine = SimulatedMachine
 
     @Test func `the build needs five packages`() async throws {
         let run = try await Machine().run("build")

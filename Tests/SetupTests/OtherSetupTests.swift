@@ -10,7 +10,7 @@ import Testing
         ("apk", "apk add curl-dev libjpeg-turbo-dev g++ binutils git"),
     ])
     func `packages of other systems are listed and not installed`(_ manager: String, _ command: String) async throws {
-        var machine = StandInMachine(programs: [manager])
+        var machine = SimulatedMachine(programs: [manager])
         machine.isDebian = false
         let run = try await machine.run("build")
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -23,7 +23,7 @@ import Testing
         ("apk", "git sqlite-dev\n"),
     ])
     func `the tests need SQLite on other systems too`(_ manager: String, _ end: String) async throws {
-        var machine = StandInMachine(programs: [manager])
+        var machine = SimulatedMachine(programs: [manager])
         machine.isDebian = false
         let run = try await machine.run()
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -37,7 +37,7 @@ import Testing
         ("vector", "C++ (vector)"),
     ])
     func `a missing header is an error on other systems`(_ header: String, _ shown: String) async throws {
-        var machine = StandInMachine(programs: ["dnf"])
+        var machine = SimulatedMachine(programs: ["dnf"])
         machine.isDebian = false
         machine.headers.removeAll { $0 == header }
         let run = try await machine.run()
@@ -46,14 +46,14 @@ import Testing
     }
 
     @Test func `the build needs no header of SQLite`() async throws {
-        var machine = StandInMachine(programs: ["dnf"])
+        var machine = SimulatedMachine(programs: ["dnf"])
         machine.isDebian = false
         machine.headers.removeAll { $0 == "sqlite3.h" }
         #expect(try await machine.run("build").exit == .status(0))
     }
 
     @Test func `an unknown system is given a description of the packages`() async throws {
-        var machine = StandInMachine(headers: [])
+        var machine = SimulatedMachine(headers: [])
         machine.isDebian = false
         let run = try await machine.run("build")
         #expect(run.exit == .status(1))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `a missing Swift is an error with a URL`() async throws {
-        let run = try await StandInMachine(swiftVersion: nil).run("build")
+        let run = try await SimulatedMachine(swiftVersion: nil).run("build")
         #expect(run.exit == .status(1))
         #expect(
             run.errorText.contains(
@@ -71,13 +71,14 @@ import Testing
 
     @Test(arguments: [("6.1.2", false), ("5.10", false), ("6.2", true), ("6.2.1", true), ("6.10", true), ("7.0", true)])
     func `Swift must be 6.2 or later`(_ version: String, _ isAccepted: Bool) async throws {
-        let run = try await StandInMachine(installed: StandInMachine.buildPackages, swiftVersion: version).run("build")
+        let run = try await SimulatedMachine(installed: SimulatedMachine.buildPackages, swiftVersion: version).run(
+            "build")
         #expect((run.exit == .status(0)) == isAccepted, "\(run.errorText)")
         #expect(run.errorText.contains("Swift \(version) is too old.") == !isAccepted)
     }
 
     @Test func `an unknown purpose is an error`() async throws {
-        let run = try await StandInMachine().run("demo")
+        let run = try await SimulatedMachine().run("demo")
         #expect(run.exit == .status(1))
         #expect(run.errorText == "setup: \"demo\" is not a purpose. Use: Scripts/setup, or Scripts/setup build.\n")
         #expect(run.calls.isEmpty)

@@ -1,3 +1,5 @@
+internal import CTestSupport
+
 /// The behavior of a ``LoopbackServer`` for one request: a list of steps, so that a fault is a value.
 ///
 /// ```swift
@@ -25,9 +27,9 @@ package struct Behaviour: Sendable {
         /// Waits until the test opens the gate.
         case wait(Gate)
         /// Sends bytes, and closes the connection if the response says `Connection: close`.
-        case send(Answer)
+        case send(ScriptedResponse)
         /// Sends bytes in pieces with a pause after each.
-        case drip(Answer, piece: Int, pause: Duration)
+        case drip(ScriptedResponse, piece: Int, pause: Duration)
         /// Sends the same bytes repeatedly until the peer closes.
         case sendForever(String)
         /// Neither reads nor sends anything until the peer closes.
@@ -69,31 +71,33 @@ extension Behaviour {
     package static func respond(
         _ status: Int = 200, headers: [(String, String)] = [], body: String = ""
     ) -> Behaviour {
-        .respond(Answer(status, headers: headers, text: body))
+        .respond(ScriptedResponse(status, headers: headers, text: body))
     }
 
     /// Reads the whole body and then responds.
-    package static func respond(_ answer: Answer) -> Behaviour { Behaviour([.read(), .send(answer)]) }
+    package static func respond(_ response: ScriptedResponse) -> Behaviour { Behaviour([.read(), .send(response)]) }
 
     /// Sends interim responses (RFC 9110, section 15.2) after the body, and then the final one.
-    package static func respond(_ answer: Answer, afterInterim statuses: [Int]) -> Behaviour {
-        Behaviour([.read()] + statuses.map { .send(Answer($0)) } + [.send(answer)])
+    package static func respond(_ response: ScriptedResponse, afterInterim statuses: [Int]) -> Behaviour {
+        Behaviour([.read()] + statuses.map { .send(ScriptedResponse($0)) } + [.send(response)])
     }
 
     /// Sends the response slowly.
-    package static func drip(_ answer: Answer, piece: Int, pause: Duration) -> Behaviour {
-        Behaviour([.read(), .drip(answer, piece: piece, pause: pause)])
+    package static func drip(_ response: ScriptedResponse, piece: Int, pause: Duration) -> Behaviour {
+        Behaviour([.read(), .drip(response, piece: piece, pause: pause)])
     }
 
     /// Responds before reading the body and continues with the given step, with the body unread.
     ///
     /// With `.close(.finish)` and `.hold` the client always receives the response. With `.close(.abandon)` the RST
     /// may overtake it (RFC 9112, section 9.6), as with real servers, so tests must accept both results.
-    package static func early(_ answer: Answer, then: Step) -> Behaviour { Behaviour([.send(answer), then]) }
+    package static func early(_ response: ScriptedResponse, then: Step) -> Behaviour {
+        Behaviour([.send(response), then])
+    }
 
     /// Responds to `Expect: 100-continue` with a final status; the body is not sent.
-    package static func refuse(_ status: Int = 417) -> Behaviour {
-        Behaviour([.send(Answer(status)), .forgetBody])
+    package static func rejectExpect(_ status: Int = 417) -> Behaviour {
+        Behaviour([.send(ScriptedResponse(status)), .forgetBody])
     }
 
     // MARK: Faults
@@ -123,7 +127,7 @@ extension Behaviour {
     }
 
     /// Sends a response that announces more body than it contains.
-    package static func bodyCut(announced: Int, sent: String, _ closing: Closing = .finish) -> Behaviour {
+    package static func truncatedResponseBody(announced: Int, sent: String, _ closing: Closing = .finish) -> Behaviour {
         truncatedResponse("HTTP/1.1 200 OK\r\nContent-Length: \(announced)\r\n\r\n\(sent)", closing)
     }
 
@@ -147,15 +151,15 @@ extension Behaviour {
     // MARK: Variations
 
     /// Waits at the gate before sending the first byte, that is after reading the body if it is read.
-    package func held(at gate: Gate) -> Behaviour {
+    package func delayed(until gate: Gate) -> Behaviour {
         var copy = self
-        let place = steps.firstIndex { step in
+        let index = steps.firstIndex { step in
             switch step {
             case .read, .take, .forgetBody, .wait: false
             default: true
             }
         }
-        copy.steps.insert(.wait(gate), at: place ?? steps.endIndex)
+        copy.steps.insert(.wait(gate), at: index ?? steps.endIndex)
         return copy
     }
 
@@ -182,4 +186,29 @@ extension Behaviour {
         copy.expectation = .ignored
         return copy
     }
+}
+
+/// A gate that a test opens and a server thread waits at. It expresses "later" without a clock.
+///
+/// ```swift
+/// let gate = Gate()
+/// let server = try LoopbackServer(.respond(200).delayed(until: gate))
+/// // … look at what the client does while it has no response …
+/// gate.open()
+/// ```
+package final class Gate: Sendable {
+    let event: Int32
+
+    package init() {
+        event = cts_event_make()
+        precondition(event >= 0, "no descriptor is left for a gate")
+    }
+
+    deinit { cts_close(event) }
+
+    /// Opens the gate permanently, for all waiters.
+    package func open() { cts_event_raise(event) }
+
+    /// Blocks this thread until the gate is open. Not for tasks, whose threads are limited.
+    package func wait() { _ = cts_wait(-1, 0, event, -1, -1) }
 }

@@ -37,7 +37,7 @@ package final class HTTP2Faults: Sendable {
     package func url(_ path: String = "/") -> String { "https://127.0.0.1:\(process.port)\(path)" }
 
     /// The number of requests received.
-    package var requests: Int { process.said.split(separator: "\n").count { $0 == "request" } }
+    package var requests: Int { process.output.split(separator: "\n").count { $0 == "request" } }
 
     private static let program = #"""
         import socket, ssl, struct, sys, threading

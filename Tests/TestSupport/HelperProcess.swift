@@ -45,14 +45,14 @@ package final class HelperProcess: Sendable {
         child = Locked(try Self.spawn(path, words, in: folder))
         guard isReady() else {
             stop()
-            throw HelperFailure(message: "\(path) did not come up: \(said)")
+            throw HelperFailure(message: "\(path) did not start: \(output)")
         }
     }
 
     deinit { stop() }
 
     /// The output of the program so far.
-    package var said: String { (try? String(decoding: folder.read("log"), as: UTF8.self)) ?? "" }
+    package var output: String { (try? String(decoding: folder.read("log"), as: UTF8.self)) ?? "" }
 
     /// Kills the program like a crash: its connections are reset.
     package func kill() { end(by: SIGKILL) }
@@ -104,7 +104,7 @@ package final class HelperProcess: Sendable {
         let path = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? ""
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/bin"]
         guard let folder = folders.first(where: { unsafe access("\($0)/\(program)", X_OK) == 0 }) else {
-            throw HelperFailure(message: "\(program) is not installed; `make setup` does that")
+            throw HelperFailure(message: "\(program) is not installed. Run `make setup`.")
         }
         return "\(folder)/\(program)"
     }

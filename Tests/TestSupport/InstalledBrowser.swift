@@ -8,7 +8,7 @@ package struct InstalledBrowser: Sendable {
         isCI: variable("CI") == "true")
 
     /// The reason printed by a skipped test.
-    package static let remedy: String = "Chromium or chromedriver is not installed; `make setup` does that"
+    package static let remedy: String = "Chromium or chromedriver is not installed. Run `make setup`."
 
     /// The path of the browser.
     package let program: String?

@@ -22,7 +22,7 @@ package final class LoopbackServer: Sendable {
         /// A FIN is sent immediately.
         case finish
         /// The connection stays open and is never read: a silent port.
-        case mute
+        case silent
     }
 
     /// The port.

@@ -1,3 +1,5 @@
+internal import CTestSupport
+
 /// The connections and requests that a ``LoopbackServer`` has recorded.
 package struct ServerState: Sendable {
     /// The connections in the order in which they were accepted.
@@ -5,7 +7,7 @@ package struct ServerState: Sendable {
     /// The requests in the order in which their heads were complete.
     package var requests: [RecordedRequest] = []
     /// Violations of RFC 9112 in the requests. Empty with a conforming client.
-    package var complaints: [String] = []
+    package var violations: [String] = []
 }
 
 /// A connection as observed by the server.
@@ -47,7 +49,7 @@ package struct RecordedRequest: Sendable {
     /// Whether the body was read completely.
     package var isComplete = false
     /// The status of the last response sent, including interim ones.
-    package var answered: Int?
+    package var responseStatus: Int?
 
     /// `POST`.
     package var method: String { word(0) }
@@ -74,6 +76,27 @@ package struct RecordedRequest: Sendable {
     private func word(_ index: Int) -> String {
         let words = lines[0].split(separator: " ", omittingEmptySubsequences: false)
         return index < words.count ? String(words[index]) : ""
+    }
+}
+
+/// A running checksum (FNV-1a, 64 bits) for comparing bodies that are too large to store.
+///
+/// ```swift
+/// #expect(request.digest == BodyDigest(of: expected))
+/// ```
+package struct BodyDigest: Sendable, Hashable {
+    private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    package init() {}
+
+    package init(of bytes: [UInt8]) { update(bytes[...]) }
+
+    /// Adds more bytes.
+    package mutating func update(_ bytes: ArraySlice<UInt8>) {
+        unsafe bytes.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else { return }
+            state = unsafe cts_digest(state, start, buffer.count)
+        }
     }
 }
 

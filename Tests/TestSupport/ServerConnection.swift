@@ -24,7 +24,7 @@ struct ServerConnection {
     mutating func run(_ arrival: LoopbackServer.Arrival) {
         switch arrival {
         case .serve: while serveRequest() == .next {}
-        case .mute: _ = note(socket.hold())
+        case .silent: _ = note(socket.hold())
         case .finish: _ = close(.finish)
         case .reset: _ = close(.reset)
         }
@@ -42,7 +42,7 @@ struct ServerConnection {
         case .bytes(let bytes): head = bytes
         case .peerEnded(let end): return note(.peerEnded(end))
         case .stopped: return .end
-        case nil: return complain("a request head has no end")
+        case nil: return recordViolation("a request head has no end")
         }
         let lines = String(decoding: head.dropLast(4), as: UTF8.self).split(
             separator: "\r\n", omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ struct ServerConnection {
             connection: number, numberOnConnection: requestsSeen, lines: lines.map(String.init))
         requestsSeen += 1
         guard request.lines[0].hasSuffix(" HTTP/1.1"), let body = BodyDecoder(request) else {
-            return complain("a request head is malformed: \(request.lines)")
+            return recordViolation("a request head is malformed: \(request.lines)")
         }
         let index = core.state.update { state in
             state.requests.append(request)
@@ -66,7 +66,7 @@ struct ServerConnection {
     // MARK: Steps
 
     /// The remaining state of a request while its steps are performed.
-    private struct Course {
+    private struct RequestState {
         let index: Int?
         let request: RecordedRequest?
         var body: BodyDecoder?
@@ -77,42 +77,42 @@ struct ServerConnection {
         _ behaviour: Behaviour, index: Int?, body: BodyDecoder? = nil, request: RecordedRequest? = nil
     ) -> Flow {
         let expects = request?.value(of: "Expect")?.lowercased() == "100-continue"
-        var course = Course(
+        var state = RequestState(
             index: index, request: request, body: body,
             owesContinue: behaviour.expectation == .honoured && expects)
-        if perform(behaviour.steps, &course) == .end { return .end }
-        guard let body = course.body, !body.isAtEnd else { return .next }
+        if perform(behaviour.steps, &state) == .end { return .end }
+        guard let body = state.body, !body.isAtEnd else { return .next }
         return note(socket.hold())
     }
 
-    private mutating func perform(_ steps: [Behaviour.Step], _ course: inout Course) -> Flow {
-        for step in steps where perform(step, &course) == .end { return .end }
+    private mutating func perform(_ steps: [Behaviour.Step], _ state: inout RequestState) -> Flow {
+        for step in steps where perform(step, &state) == .end { return .end }
         return .next
     }
 
-    private mutating func perform(_ step: Behaviour.Step, _ course: inout Course) -> Flow {
+    private mutating func perform(_ step: Behaviour.Step, _ state: inout RequestState) -> Flow {
         switch step {
         case .read(let count, let rate):
-            return read(count, bytesPerSecond: rate, &course, to: nil)
+            return read(count, bytesPerSecond: rate, &state, to: nil)
         case .take(let count, let sink):
-            return read(count, bytesPerSecond: nil, &course, to: sink)
+            return read(count, bytesPerSecond: nil, &state, to: sink)
         case .decide(let decide):
-            guard let index = course.index else { return .next }
-            return perform(decide(core.state.value.requests[index]), &course)
+            guard let index = state.index else { return .next }
+            return perform(decide(core.state.value.requests[index]), &state)
         case .ensure(let steps, let then):
             defer { then() }
-            return perform(steps, &course)
+            return perform(steps, &state)
         case .forgetBody:
-            course.body = nil
+            state.body = nil
             return .next
         case .wait(let gate):
             return note(socket.wait(for: gate) { _ = note(.peerEnded($0)) })
-        case .send(let answer):
-            if let index = course.index { core.state.update { $0.requests[index].answered = answer.status } }
-            guard note(socket.send(answer.bytes)) == .next else { return .end }
-            return answer.closes ? close(.finish) : .next
-        case .drip(let answer, let piece, let pause):
-            return drip(answer, piece: piece, pause: pause)
+        case .send(let response):
+            if let index = state.index { core.state.update { $0.requests[index].responseStatus = response.status } }
+            guard note(socket.send(response.bytes)) == .next else { return .end }
+            return response.closes ? close(.finish) : .next
+        case .drip(let response, let piece, let pause):
+            return drip(response, piece: piece, pause: pause)
         case .sendForever(let text):
             let bytes = Array(String(repeating: text, count: max(1, 16_384 / text.utf8.count)).utf8)
             while note(socket.send(bytes)) == .next {}
@@ -125,13 +125,13 @@ struct ServerConnection {
     }
 
     private func read(
-        _ count: Int?, bytesPerSecond: Int?, _ course: inout Course, to sink: (@Sendable ([UInt8]) -> Void)?
+        _ count: Int?, bytesPerSecond: Int?, _ state: inout RequestState, to sink: (@Sendable ([UInt8]) -> Void)?
     ) -> Flow {
-        guard let index = course.index, var body = course.body else { return .next }
-        defer { course.body = body }
-        if course.owesContinue {
-            course.owesContinue = false
-            if note(socket.send(Answer(100).bytes)) == .end { return .end }
+        guard let index = state.index, var body = state.body else { return .next }
+        defer { state.body = body }
+        if state.owesContinue {
+            state.owesContinue = false
+            if note(socket.send(ScriptedResponse(100).bytes)) == .end { return .end }
         }
         return read(count, bytesPerSecond: bytesPerSecond, of: &body, into: index, to: sink)
     }
@@ -142,12 +142,12 @@ struct ServerConnection {
     ) -> Flow {
         let start = ContinuousClock.now
         // A hundred reads per second: smooth enough for a slow line, few enough to cost nothing.
-        let most = bytesPerSecond.map { max(1, min($0 / 100, 65_536)) } ?? 65_536
-        var taken = 0
-        while taken < count ?? .max {
-            switch body.next(limit: min(most, (count ?? .max) - taken), from: socket) {
+        let chunkSize = bytesPerSecond.map { max(1, min($0 / 100, 65_536)) } ?? 65_536
+        var received = 0
+        while received < count ?? .max {
+            switch body.next(limit: min(chunkSize, (count ?? .max) - received), from: socket) {
             case .bytes(let bytes):
-                taken += bytes.count
+                received += bytes.count
                 sink?(bytes)
                 record(bytes, index, keeps: sink == nil && core.keepsBodies, isComplete: body.isAtEnd)
             case .end(let trailers):
@@ -158,10 +158,10 @@ struct ServerConnection {
                 return .next
             case .peerEnded(let end): return note(.peerEnded(end))
             case .stopped: return .end
-            case .malformed(let problem): return complain(problem)
+            case .malformed(let problem): return recordViolation(problem)
             }
             guard let bytesPerSecond else { continue }
-            let due = start + .nanoseconds(taken * 1_000_000_000 / bytesPerSecond)
+            let due = start + .nanoseconds(received * 1_000_000_000 / bytesPerSecond)
             if socket.pause(due - .now) == .stopped { return .end }
         }
         return .next
@@ -176,14 +176,14 @@ struct ServerConnection {
         }
     }
 
-    private mutating func drip(_ answer: Answer, piece: Int, pause: Duration) -> Flow {
-        var rest = answer.bytes[...]
+    private mutating func drip(_ response: ScriptedResponse, piece: Int, pause: Duration) -> Flow {
+        var rest = response.bytes[...]
         while !rest.isEmpty {
             if note(socket.send(Array(rest.prefix(piece)))) == .end { return .end }
             rest = rest.dropFirst(piece)
             if note(socket.pause(pause)) == .end { return .end }
         }
-        return answer.closes ? close(.finish) : .next
+        return response.closes ? close(.finish) : .next
     }
 
     // MARK: Ends
@@ -202,13 +202,13 @@ struct ServerConnection {
         return .end
     }
 
-    private func complain(_ text: String) -> Flow {
-        core.state.update { $0.complaints.append(text) }
+    private func recordViolation(_ text: String) -> Flow {
+        core.state.update { $0.violations.append(text) }
         return .end
     }
 
-    private func note(_ passed: ServerSocket.Passed) -> Flow {
-        switch passed {
+    private func note(_ result: ServerSocket.WaitResult) -> Flow {
+        switch result {
         case .done: return .next
         case .stopped: return .end
         case .peerEnded(let end):

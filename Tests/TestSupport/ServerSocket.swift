@@ -12,7 +12,7 @@ struct ServerSocket {
         case stopped
     }
 
-    enum Passed: Equatable {
+    enum WaitResult: Equatable {
         case done
         case peerEnded(ConnectionRecord.PeerEnd)
         case stopped
@@ -33,25 +33,25 @@ struct ServerSocket {
     ///
     /// - Returns: `nil` if `limit` bytes arrived without it.
     func receive(through terminator: [UInt8], limit: Int) -> Received? {
-        var taken: [UInt8] = []
-        while taken.count < limit {
+        var received: [UInt8] = []
+        while received.count < limit {
             let peeked: [UInt8]
             switch unsafe receive(limit: 4_096, { unsafe cts_peek(descriptor, $0.baseAddress!, $0.count) }) {
             case .bytes(let bytes): peeked = bytes
             case let other: return other
             }
-            let overlap = min(taken.count, terminator.count - 1)
-            let window = Array(taken.suffix(overlap)) + peeked
+            let overlap = min(received.count, terminator.count - 1)
+            let window = Array(received.suffix(overlap)) + peeked
             let end = firstIndex(of: terminator, in: window).map { $0 + terminator.count - overlap }
             guard case .bytes(let bytes) = receive(limit: end ?? peeked.count) else { return .stopped }
-            taken += bytes
-            if end != nil { return .bytes(taken) }
+            received += bytes
+            if end != nil { return .bytes(received) }
         }
         return nil
     }
 
     /// Sends all bytes.
-    func send(_ bytes: [UInt8]) -> Passed {
+    func send(_ bytes: [UInt8]) -> WaitResult {
         var sent = 0
         while sent < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { buffer in
@@ -70,13 +70,13 @@ struct ServerSocket {
     }
 
     /// Waits until bytes can be read, or the peer has closed.
-    func waitReadable() -> Passed {
+    func waitReadable() -> WaitResult {
         let seen = cts_wait(descriptor, CInt(cts_readable), -1, stop, -1)
         return seen & CInt(cts_stopped) != 0 ? .stopped : .done
     }
 
     /// Waits at a gate, and reports if the peer closes meanwhile.
-    func wait(for gate: Gate, onPeerEnd: (ConnectionRecord.PeerEnd) -> Void) -> Passed {
+    func wait(for gate: Gate, onPeerEnd: (ConnectionRecord.PeerEnd) -> Void) -> WaitResult {
         var hasEnded = false
         while true {
             let seen = cts_wait(
@@ -91,7 +91,7 @@ struct ServerSocket {
     }
 
     /// Waits without reading until the peer closes the connection.
-    func hold() -> Passed {
+    func hold() -> WaitResult {
         while true {
             let seen = cts_wait(descriptor, CInt(cts_hung_up), -1, stop, Self.watchInterval)
             if seen & CInt(cts_stopped) != 0 { return .stopped }
@@ -100,14 +100,14 @@ struct ServerSocket {
     }
 
     /// Waits for a duration.
-    func pause(_ duration: Duration) -> Passed {
+    func pause(_ duration: Duration) -> WaitResult {
         let milliseconds = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
         let seen = cts_wait(-1, 0, -1, stop, Int32(max(milliseconds, 0)))
         return seen & CInt(cts_stopped) != 0 ? .stopped : .done
     }
 
     /// Discards incoming bytes until the peer closes the connection.
-    func discardUntilPeerEnds() -> Passed {
+    func discardUntilPeerEnds() -> WaitResult {
         while true {
             switch receive(limit: 65_536) {
             case .bytes: continue

@@ -6,7 +6,7 @@ internal import Crypto
 /// and a second body with the same key has none; otherwise every complete body has an effect.
 package struct VerifyingServer: Sendable {
     /// The result of an upload as observed by the server.
-    package struct Account: Sendable {
+    package struct UploadRecord: Sendable {
         package var begun = 0
         package var complete = 0
         package var effects = 0
@@ -39,30 +39,32 @@ package struct VerifyingServer: Sendable {
         }
     }
 
-    /// Returns the SHA-256 of a body in the format of ``Account/digests``.
+    /// Returns the SHA-256 of a body in the format of ``UploadRecord/digests``.
     package static func digest(of body: [UInt8]) -> String {
         SHA256.hash(data: body).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     /// All uploads by name. A 503 or 429 has no effect: such a response means that nothing was done.
-    package var accounts: [String: Account] {
-        var accounts: [String: Account] = [:]
+    package var accounts: [String: UploadRecord] {
+        var accounts: [String: UploadRecord] = [:]
         for request in server.requests {
             let text = String(decoding: request.body, as: UTF8.self)
             let name = text.firstMatch(of: /item-\d+-/).map { String($0.0) } ?? "unnamed"
             let key = request.value(of: "Idempotency-Key") ?? "none"
-            var account = accounts[name] ?? Account()
-            account.begun += 1
+            var record = accounts[name] ?? UploadRecord()
+            record.begun += 1
             if request.isComplete, !refused(request) {
-                account.complete += 1
-                let isNew = account.keys.insert(key).inserted
-                if isNew || !honoursKeys { account.effects += 1 }
-                account.digests.insert(Self.digest(of: request.body))
+                record.complete += 1
+                let isNew = record.keys.insert(key).inserted
+                if isNew || !honoursKeys { record.effects += 1 }
+                record.digests.insert(Self.digest(of: request.body))
             }
-            accounts[name] = account
+            accounts[name] = record
         }
         return accounts
     }
 
-    private func refused(_ request: RecordedRequest) -> Bool { request.answered == 503 || request.answered == 429 }
+    private func refused(_ request: RecordedRequest) -> Bool {
+        request.responseStatus == 503 || request.responseStatus == 429
+    }
 }

@@ -77,13 +77,13 @@ package final class Watched<Value: Sendable>: Sendable {
     }
 
     private func enter(_ waiter: Waiter) {
-        let answer: Result<Value, any Error>? = storage.withLock { storage in
+        let result: Result<Value, any Error>? = storage.withLock { storage in
             if storage.cancelled.remove(waiter.id) != nil { return .failure(CancellationError()) }
             if waiter.isMet(storage.value) { return .success(storage.value) }
             storage.waiters.append(waiter)
             return nil
         }
-        if let answer { waiter.resume(answer) }
+        if let result { waiter.resume(result) }
     }
 
     private func cancel(_ id: UInt64) {

@@ -77,13 +77,13 @@ import Testing
         #expect(friend.text == "hello\n200 1.1", "\(friend.errorText)")
     }
 
-    @Test func `a census lists open descriptors and threads`() async throws {
+    @Test func `a snapshot lists open descriptors and threads`() async throws {
         let folder = try TemporaryDirectory()
         let server = try LoopbackServer(.neverRespond)
         let client = try RawClient(port: server.port)
-        let census = Census.now()
-        #expect(census.descriptors.contains { $0.hasPrefix("socket:") })
-        #expect(!census.threads.isEmpty)
+        let snapshot = ProcessResources.now()
+        #expect(snapshot.descriptors.contains { $0.hasPrefix("socket:") })
+        #expect(!snapshot.threads.isEmpty)
         withExtendedLifetime((folder, client)) {}
     }
 }

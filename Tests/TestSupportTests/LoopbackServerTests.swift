@@ -20,7 +20,7 @@ struct LoopbackServerTests {
             "--\(boundary)\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nAda\r\n--\(boundary)--\r\n"
         #expect(String(decoding: request.body, as: UTF8.self) == expected)
         #expect(request.digest == BodyDigest(of: request.body))
-        #expect(server.state.complaints.isEmpty)
+        #expect(server.state.violations.isEmpty)
     }
 
     @Test func `a chunked body is decoded with its trailers`() async throws {
@@ -45,7 +45,7 @@ struct LoopbackServerTests {
 
     @Test func `a response waits at a gate`() async throws {
         let gate = Gate()
-        let server = try LoopbackServer(.respond(body: "at last").held(at: gate))
+        let server = try LoopbackServer(.respond(body: "at last").delayed(until: gate))
         let child = try ChildProcess("curl", ["-s", "-d", "x", server.url()])
         let request = try await server.request(0)
         #expect(request.body == Array("x".utf8))
@@ -79,7 +79,7 @@ struct LoopbackServerTests {
         (.close(afterBodyBytes: 1_000), [52, 55, 56]),
         (.closeWithoutResponse(), [52]),
         (.closeWithoutResponse(.reset), [56]),
-        (.bodyCut(announced: 100, sent: "ten bytes…"), [18]),
+        (.truncatedResponseBody(announced: 100, sent: "ten bytes…"), [18]),
         (.truncatedResponse("this is not HTTP\r\n\r\n"), [1]),
         (.endlessHead, [56, 100]),  // 100 (too large) since curl 8.6
     ])
@@ -92,7 +92,8 @@ struct LoopbackServerTests {
     }
 
     @Test func `an early response leaves the body unread`() async throws {
-        let server = try LoopbackServer(.early(Answer(413), then: .close(.finish)), .early(Answer(401), then: .hold))
+        let server = try LoopbackServer(
+            .early(ScriptedResponse(413), then: .close(.finish)), .early(ScriptedResponse(401), then: .hold))
         let body = [UInt8](repeating: 65, count: 3_000_000)
         for status in ["413", "401"] {
             let run = try await curl(
@@ -104,7 +105,7 @@ struct LoopbackServerTests {
     }
 
     @Test func `Expect is honored, ignored or rejected`() async throws {
-        let server = try LoopbackServer(.respond(), .respond().ignoringExpect(), .refuse(413), .refuse(417))
+        let server = try LoopbackServer(.respond(), .respond().ignoringExpect(), .rejectExpect(413), .rejectExpect(417))
         func send() async throws -> ChildProcess.Finished {
             try await curl("-v", "-H", "Expect: 100-continue", "-d", "x", server.url())
         }
@@ -118,9 +119,9 @@ struct LoopbackServerTests {
 
     @Test func `interim responses, chunks, drips and folded headers reach the client`() async throws {
         let server = try LoopbackServer(
-            .respond(Answer(text: "final"), afterInterim: [102, 103]),
-            .respond(Answer(chunks: ["one ", "two"])),
-            .drip(Answer(text: "drop by drop"), piece: 7, pause: .milliseconds(1)),
+            .respond(ScriptedResponse(text: "final"), afterInterim: [102, 103]),
+            .respond(ScriptedResponse(chunks: ["one ", "two"])),
+            .drip(ScriptedResponse(text: "drop by drop"), piece: 7, pause: .milliseconds(1)),
             .respond(.raw("HTTP/1.1 200 OK\r\nX-Fold: a\r\n b\r\nContent-Length: 3\r\n\r\nodd")))
         #expect(try await curl("-i", server.url()).text.hasPrefix("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103"))
         #expect(try await curl(server.url()).text == "one two")
@@ -154,7 +155,7 @@ struct LoopbackServerTests {
     }
 
     @Test func `connections are reset, finished or left silent on arrival`() async throws {
-        let server = try LoopbackServer(connections: [.reset, .finish, .mute])
+        let server = try LoopbackServer(connections: [.reset, .finish, .silent])
         let first = try await status(curl(server.url()))
         #expect([7, 52, 55, 56].contains(first))  // 7 if the RST overtakes the end of connect(2)
         #expect(try await status(curl(server.url())) == 52)
@@ -163,25 +164,26 @@ struct LoopbackServerTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test func `closed ports refuse and black holes drop connections`() async throws {
+    @Test func `a closed port refuses connections, and an unresponsive port drops them`() async throws {
         let closed = try ClosedPort()
         #expect(try await status(curl(closed.url())) == 7)
-        let hole = try UnresponsivePort()
-        #expect(try await status(curl("--connect-timeout", "0.3", hole.url())) == 28)
+        let unresponsive = try UnresponsivePort()
+        #expect(try await status(curl("--connect-timeout", "0.3", unresponsive.url())) == 28)
     }
 
-    @Test func `malformed requests are recorded as complaints`() async throws {
+    @Test func `malformed requests are recorded as violations`() async throws {
         let server = try LoopbackServer()
         let client = try RawClient(port: server.port)
         try client.send("POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n")
         _ = try client.receive()
-        #expect(server.state.complaints.count == 1)
+        #expect(server.state.violations.count == 1)
         #expect(server.requests.isEmpty)
     }
 
     @Test func `stopping ends all threads whatever they do`() async throws {
         let gate = Gate()
-        let server = try LoopbackServer(.neverRespond, .respond().held(at: gate), .endlessBody, connections: [.mute])
+        let server = try LoopbackServer(
+            .neverRespond, .respond().delayed(until: gate), .endlessBody, connections: [.silent])
         let clients = try (0..<5).map { _ in try RawClient(port: server.port) }
         for client in clients.dropLast() { try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
         try await server.waitUntil { $0.requests.count == 3 && $0.connections.count == 5 }

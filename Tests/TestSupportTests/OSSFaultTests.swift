@@ -10,9 +10,9 @@ import Testing
         let client = StoreClient(store: store)
         store.fail(.busy(retryAfter: 3), on: .putObject, times: 2)
         for _ in 0..<2 {
-            let answer = try client.send("PUT", "/a", body: [1])
-            #expect(answer.status == 503)
-            #expect(answer.value("Retry-After") == "3")
+            let response = try client.send("PUT", "/a", body: [1])
+            #expect(response.status == 503)
+            #expect(response.value("Retry-After") == "3")
         }
         #expect(try client.send("PUT", "/a", body: [1]).status == 200)
         #expect(store.object("a")?.timesStored == 1)
@@ -109,12 +109,12 @@ import Testing
         let store = try OSSStore()
         for seconds in [-1_200, 1_200] {
             store.skew(OSSSkew(seconds: seconds, report: report))
-            let answer = try StoreClient(store: store).send("PUT", "/a")
-            #expect(answer.status == (report == .invalidSigningDate ? 400 : 403))
-            #expect(answer.code == (report == .invalidSigningDate ? "InvalidArgument" : "RequestTimeTooSkewed"))
+            let response = try StoreClient(store: store).send("PUT", "/a")
+            #expect(response.status == (telling == .invalidSigningDate ? 400 : 403))
+            #expect(response.code == (telling == .invalidSigningDate ? "InvalidArgument" : "RequestTimeTooSkewed"))
             let hasTime = report == .serverTime || report == .serverTimeAndDateOf1970
-            #expect(answer.body.contains("<ServerTime>") == hasTime)
-            let hasDate = answer.value("Date") != "Thu, 01 Jan 1970 00:00:00 GMT"
+            #expect(response.body.contains("<ServerTime>") == hasTime)
+            let hasDate = response.value("Date") != "Thu, 01 Jan 1970 00:00:00 GMT"
             #expect(hasDate == (report != .dateOf1970 && report != .serverTimeAndDateOf1970))
             #expect(try StoreClient(store: store, skew: seconds).send("PUT", "/a").status == 200)
         }

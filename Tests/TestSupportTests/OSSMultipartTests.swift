@@ -25,10 +25,10 @@ import Testing
         #expect(StoreText.elements("Size", in: second) == ["7"])
         #expect(second.contains("<IsTruncated>false"))
 
-        let answer = try client.complete("big", id, etags)
-        #expect(answer.status == 200, "\(answer.body)")
+        let response = try client.complete("big", id, etags)
+        #expect(response.status == 200, "\(response.body)")
         let whole = BodyIntake.stored(parts.flatMap { $0 })
-        #expect(answer.value("x-oss-hash-crc64ecma") == "\(whole.crc64)")
+        #expect(response.value("x-oss-hash-crc64ecma") == "\(whole.crc64)")
         let object = try #require(store.object("big"))
         #expect(object.content.bytes == parts.flatMap { $0 })
         #expect(object.etag.hasSuffix("-3"))
@@ -66,8 +66,8 @@ import Testing
         #expect(try client.send("GET", "/a?uploadId=\(first)").code == "NoSuchUpload")
         let second = try client.initiate("a")
         _ = try client.part(5, of: "a", second, [1, 2, 3])
-        let answer = try client.send("POST", "/a?uploadId=\(second)", ["x-oss-complete-all: yes"])
-        #expect(answer.status == 200, "\(answer.body)")
+        let response = try client.send("POST", "/a?uploadId=\(second)", ["x-oss-complete-all: yes"])
+        #expect(response.status == 200, "\(response.body)")
         #expect(store.object("a")?.parts.keys.sorted() == [5])
     }
 

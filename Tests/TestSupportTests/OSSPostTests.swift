@@ -96,9 +96,9 @@ import Testing
     ) throws {
         let (condition, fields, isMet) = Self.conditions[row]
         let store = try OSSStore()
-        let answer = try Post(version: version, conditions: condition, fields: fields).send(to: store)
-        #expect((answer.status / 100 == 2) == isMet, "\(condition) \(fields) \(answer.body)")
-        if !isMet { #expect(["AccessDenied", "EntityTooSmall", "EntityTooLarge"].contains(answer.code)) }
+        let response = try Post(version: version, conditions: condition, fields: fields).send(to: store)
+        #expect((response.status / 100 == 2) == isMet, "\(condition) \(fields) \(response.body)")
+        if !isMet { #expect(["AccessDenied", "EntityTooSmall", "EntityTooLarge"].contains(response.code)) }
         #expect(store.state.keys().isEmpty == !isMet)
     }
 
@@ -137,9 +137,9 @@ import Testing
             --b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nx\r\n\
             --b\r\nContent-Disposition: form-data; name="key"\r\n\r\nk\r\n--b--\r\n
             """
-        let answer = try client.send(
+        let response = try client.send(
             "POST", "/", ["Content-Type: multipart/form-data; boundary=b"], body: Array(body.utf8))
-        #expect(answer.code == "AccessDenied")
+        #expect(response.code == "AccessDenied")
         let broken = try client.send(
             "POST", "/", ["Content-Type: multipart/form-data; boundary=b"], body: Array("--b\r\nno end".utf8))
         #expect(broken.code == "MalformedPOSTRequest")

@@ -36,12 +36,12 @@ import Testing
     ) throws {
         let store = try OSSStore()
         let client = StoreClient(store: store, version: version, account: OSSAccount("ak", "other"))
-        let answer = try client.send("PUT", "/key", body: [1])
-        #expect(answer.status == 403)
-        #expect(answer.code == "SignatureDoesNotMatch")
-        let text = StoreText.elements("StringToSign", in: answer.body).first ?? ""
+        let response = try client.send("PUT", "/key", body: [1])
+        #expect(response.status == 403)
+        #expect(response.code == "SignatureDoesNotMatch")
+        let text = StoreText.elements("StringToSign", in: response.body).first ?? ""
         #expect(text.hasPrefix(version == .v1 || version == .v1URL ? "PUT\n" : "OSS4-HMAC-SHA256\n"))
-        #expect(answer.body.contains("<CanonicalRequest>") == (version == .v4 || version == .v4URL))
+        #expect(response.body.contains("<CanonicalRequest>") == (version == .v4 || version == .v4URL))
         #expect(store.state.keys() == [])
     }
 
@@ -68,13 +68,13 @@ import Testing
         for version in Self.versions {
             for skew in [-1_200, 1_200] {
                 let client = StoreClient(store: store, version: version, skew: skew)
-                let answer = try client.send("PUT", "/key")
+                let response = try client.send("PUT", "/key")
                 let isLate = skew < 0 && (version == .v1URL || version == .v4URL)
                 let isRefused = version == .v1 || version == .v4 || isLate || version == .v4URL
-                #expect((answer.status == 403) == isRefused, "\(version) \(skew) \(answer.body)")
+                #expect((response.status == 403) == isRefused, "\(version) \(skew) \(response.body)")
                 if version == .v1 || version == .v4 {
-                    #expect(answer.code == "RequestTimeTooSkewed")
-                    #expect(answer.body.contains("<ServerTime>"))
+                    #expect(response.code == "RequestTimeTooSkewed")
+                    #expect(response.body.contains("<ServerTime>"))
                 }
             }
         }
@@ -87,8 +87,8 @@ import Testing
         let store = try OSSStore()
         for version in [StoreClient.Version.v4, .v4URL] {
             let client = StoreClient(store: store, version: version, additional: ["content-disposition", "host"])
-            let answer = try client.send("PUT", "/key", ["Content-Disposition: attachment"])
-            #expect(answer.status == 200, "\(answer.body)")
+            let response = try client.send("PUT", "/key", ["Content-Disposition: attachment"])
+            #expect(response.status == 200, "\(response.body)")
         }
     }
 
@@ -115,17 +115,17 @@ import Testing
             ("/a", ["x-oss-callback: bm8="], 400, "InvalidArgument"),
         ]
         for (target, fields, status, code) in rows {
-            let answer: StoreClient.Response
+            let response: StoreClient.Response
             if target.contains("+") {
                 let raw = try RawClient(port: store.port)
                 try raw.send(
                     "PUT \(target) HTTP/1.1\r\nHost: b.oss.test\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-                answer = StoreClient.read(try raw.receive())
+                response = StoreClient.read(try raw.receive())
             } else {
-                answer = try client.send("PUT", target, fields)
+                response = try client.send("PUT", target, fields)
             }
-            #expect(answer.status == status, "\(target) \(fields) \(answer.body)")
-            #expect(answer.code ?? "" == code)
+            #expect(response.status == status, "\(target) \(fields) \(response.body)")
+            #expect(response.code ?? "" == code)
         }
         var other = client
         other.bucket = "-no"
@@ -154,10 +154,10 @@ import Testing
         // {"callbackUrl":"http://h/","callbackBody":"o=${object}&s=${size}&v=${x:v}"} and {"x:v":"1 2"}
         let order =
             "eyJjYWxsYmFja1VybCI6Imh0dHA6Ly9oLyIsImNhbGxiYWNrQm9keSI6Im89JHtvYmplY3R9JnM9JHtzaXplfSZ2PSR7eDp2fSJ9"
-        let answer = try client.send(
+        let response = try client.send(
             "PUT", "/k%20k", ["x-oss-callback: \(order)", "x-oss-callback-var: eyJ4OnYiOiIxIDIifQ=="], body: [1, 2])
-        #expect(answer.body == #"{"Status":"OK"}"#)
-        #expect(answer.value("x-oss-hash-crc64ecma") != nil)
+        #expect(response.body == #"{"Status":"OK"}"#)
+        #expect(response.value("x-oss-hash-crc64ecma") != nil)
         #expect(store.object("k k")?.callback == "o=k%20k&s=2&v=1%202")
         let both = try client.send("PUT", "/k?callback=\(order)", ["x-oss-callback: \(order)"])
         #expect(both.status == 400)

@@ -109,8 +109,8 @@ struct StoreClient {
 
     /// Sends a part and returns its ETag.
     func part(_ number: Int, of key: String, _ upload: String, _ bytes: [UInt8]) throws -> String {
-        let answer = try send("PUT", "/\(key)?partNumber=\(number)&uploadId=\(upload)", body: bytes)
-        return answer.value("ETag") ?? "?"
+        let response = try send("PUT", "/\(key)?partNumber=\(number)&uploadId=\(upload)", body: bytes)
+        return response.value("ETag") ?? "?"
     }
 
     func complete(_ key: String, _ upload: String, _ parts: [(Int, String)]) throws -> Response {

@@ -66,7 +66,7 @@ struct Checkout {
 
     private mutating func read(_ folder: URL, as prefix: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        for name in names.sorted() where !Self.isMade(name) {
+        for name in names.sorted() where !Self.isGenerated(name) {
             let path = prefix + name
             let url = folder / name
             paths.insert(path)
@@ -79,7 +79,7 @@ struct Checkout {
         }
     }
 
-    private static func isMade(_ name: String) -> Bool {
+    private static func isGenerated(_ name: String) -> Bool {
         name == "Package.resolved" || (name.hasPrefix(".") && ![".ci", ".gitignore", ".swift-format"].contains(name))
     }
 

@@ -50,6 +50,6 @@ enum PackageLayers {
         "CWaybillCurl": "WaybillCurlTests", "CWaybillChecksum": "WaybillStoresTests", "WaybillCLI": "CLITests",
     ]
 
-    static let longestFile = 400
-    static let longestFunction = 70
+    static let maxFileLines = 400
+    static let maxFunctionLines = 70
 }

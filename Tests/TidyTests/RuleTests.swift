@@ -84,7 +84,7 @@ struct RuleTests {
         let found = messages(ManifestRule.findings(inManifest: wrong))
         #expect(found.contains("WaybillMultipart -> WaybillJPEG is not in the plan"))
         #expect(found.contains("WaybillMultipart -> CWaybillFiles is in the plan only"))
-        #expect(found.contains("the plan has a target WaybillCore, the manifest has not"))
+        #expect(found.contains("the plan has a target WaybillCore, the manifest does not"))
         #expect(
             messages(ManifestRule.findings(inManifest: manifest)).contains(
                 "target Thing is not in the plan (PackageLayers.swift)"))
@@ -104,7 +104,7 @@ struct RuleTests {
         #expect(findings(rows(nil)).isEmpty)
         #expect(findings(rows(("WaybillCore", "nothing"))).count == 1)
         #expect(findings(rows(nil) + "\n| `WaybillAttic` | nothing | dust |") == ["WaybillAttic is not in the plan"])
-        #expect(findings("no table").contains("says nothing of Waybill"))
+        #expect(findings("no table").contains("does not list Waybill"))
     }
 
     // MARK: Size
@@ -290,7 +290,7 @@ struct RuleTests {
             ])
         #expect(
             messages(LayoutRule.findings(paths: paths.subtracting(["Sources/Waybill/A.swift"]))) == [
-                "is in the plan but has no folder"
+                "is in the plan but has no directory"
             ])
     }
 

@@ -78,7 +78,7 @@ import WaybillCurl
     }
 
     @Test func `a kept-alive connection that closed while idle is replaced`() async throws {
-        let server = try LoopbackServer(Behaviour([.read(), .send(Answer(200)), .close(.abandon)]))
+        let server = try LoopbackServer(Behaviour([.read(), .send(ScriptedResponse(200)), .close(.abandon)]))
         for _ in 0..<2 {
             _ = try await run(.post(server.url(), PatternBody(10))).response()
             try await server.waitUntil { $0.connections[0].isClosed }
@@ -110,7 +110,7 @@ import WaybillCurl
 
     @Test func `an early rejection is the response, with an incomplete body`() async throws {
         let server = try LoopbackServer(
-            .early(Answer(413, headers: [("Connection", "close")], text: "too large"), then: .close(.finish)))
+            .early(ScriptedResponse(413, headers: [("Connection", "close")], text: "too large"), then: .close(.finish)))
         let end = await run(.post(server.url(), PatternBody(32 << 20))).end()
         let response = try end.result.get()
         #expect(response.head.status.code == 413)
@@ -119,7 +119,8 @@ import WaybillCurl
     }
 
     @Test func `an early success without reading the body is a failure`() async throws {
-        let server = try LoopbackServer(.early(Answer(200, text: "ok"), then: .hold), receiveBuffer: .kibibytes(64))
+        let server = try LoopbackServer(
+            .early(ScriptedResponse(200, text: "ok"), then: .hold), receiveBuffer: .kibibytes(64))
         let error = try await run(.post(server.url(), PatternBody(32 << 20)) { $0.limits.stall = .milliseconds(300) })
             .failure()
         // libcurl ends the transfer with the response, or continues until the stall limit; neither is a success.
@@ -182,7 +183,7 @@ import WaybillCurl
     }
 
     @Test func `a response truncated in its body is a failure`() async throws {
-        let server = try LoopbackServer(.bodyCut(announced: 100, sent: "half"))
+        let server = try LoopbackServer(.truncatedResponseBody(announced: 100, sent: "half"))
         let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
         #expect(error.code == .responseIncomplete)
         #expect(error.outcome == .unknown)
@@ -201,10 +202,10 @@ import WaybillCurl
     }
 
     @Test func `an unsolicited response is not used for the next request`() async throws {
-        let stale = Answer.raw("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
+        let stale = ScriptedResponse.raw("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
         let gate = Gate()
         let server = try LoopbackServer(
-            Behaviour([.read(), .send(Answer(200)), .wait(gate), .send(stale), .close(.abandon)]))
+            Behaviour([.read(), .send(ScriptedResponse(200)), .wait(gate), .send(stale), .close(.abandon)]))
         #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
         gate.open()
         // Closed means sent before: the stale response is in the socket when the next request starts.
@@ -230,7 +231,7 @@ import WaybillCurl
     }
 
     @Test func `a slow response fails at the response limit`() async throws {
-        let answer = Answer(200, text: String(repeating: "x", count: 10_000))
+        let answer = ScriptedResponse(200, text: String(repeating: "x", count: 10_000))
         let server = try LoopbackServer(.drip(answer, piece: 1, pause: .milliseconds(20)))
         let error = try await run(.post(server.url(), PatternBody(1_000)) { $0.limits.response = .milliseconds(300) })
             .failure()

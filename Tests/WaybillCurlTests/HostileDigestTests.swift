@@ -8,8 +8,8 @@ import WaybillCurl
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct HostileDigestTests {
     private let transport = CurlTransport()
 
-    private func stale(_ nonce: String) -> Answer {
-        Answer(
+    private func stale(_ nonce: String) -> ScriptedResponse {
+        ScriptedResponse(
             401,
             headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"\(nonce)\", stale=true")],
             text: "again")
@@ -50,7 +50,8 @@ import WaybillCurl
 
     @Test(arguments: ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1"])
     func `a user name with a line break adds no header field`(user: String) async throws {
-        let challenge = Answer(401, headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")])
+        let challenge = ScriptedResponse(
+            401, headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")])
         let server = try LoopbackServer(.respond(challenge), .respond(200))
         let recorder = Recorder()
         _ = transport.start(request(server.url(), PatternBody(10), user: user), sink: recorder)
@@ -62,7 +63,8 @@ import WaybillCurl
     }
 
     @Test func `a user name with a line break in the URL adds no header field`() async throws {
-        let challenge = Answer(401, headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")])
+        let challenge = ScriptedResponse(
+            401, headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")])
         let server = try LoopbackServer(.respond(challenge), .respond(200))
         let recorder = Recorder()
         let url = server.url().replacing("http://", with: "http://a%0D%0AX-Evil:%20x:pw@", maxReplacements: 1)
@@ -79,7 +81,7 @@ import WaybillCurl
         ["Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\""],
     ])
     func `with any challenge the body is sent at most once`(challenges: [String]) async throws {
-        let answer = Answer(401, headers: challenges.map { ("WWW-Authenticate", $0) }, text: "no")
+        let answer = ScriptedResponse(401, headers: challenges.map { ("WWW-Authenticate", $0) }, text: "no")
         let server = try LoopbackServer(otherwise: .respond(answer))
         var request = request(server.url(), PatternBody(1_000))
         request.options.limits.total = .seconds(5)

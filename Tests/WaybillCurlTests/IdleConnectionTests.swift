@@ -36,7 +36,7 @@ import WaybillCurl
         let transport = CurlTransport(configuration: configuration)
         let gates = (0..<6).map { number in
             let gate = Gate()
-            server.route("/\(number)", Behaviour.respond(200).held(at: gate))
+            server.route("/\(number)", Behaviour.respond(200).delayed(until: gate))
             return gate
         }
         let recorders = (0..<6).map { start(transport, server.url("/\($0)")) }

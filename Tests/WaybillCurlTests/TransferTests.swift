@@ -26,7 +26,7 @@ import WaybillCurl
         #expect(request.value(of: "Content-Length") == "\(count)")
         #expect(request.value(of: "Content-Type") == "application/octet-stream")
         #expect(request.value(of: "Expect") == nil)
-        #expect(server.state.complaints.isEmpty)
+        #expect(server.state.violations.isEmpty)
     }
 
     @Test(arguments: [0, 1, 200_000])
@@ -95,7 +95,7 @@ import WaybillCurl
     }
 
     @Test func `interim responses are skipped`() async throws {
-        let server = try LoopbackServer(.respond(Answer(200, text: "done"), afterInterim: [102, 103]))
+        let server = try LoopbackServer(.respond(ScriptedResponse(200, text: "done"), afterInterim: [102, 103]))
         let response = try await run(.post(server.url(), PatternBody(10))).response()
         #expect(response.head.status == .ok)
     }
@@ -180,7 +180,7 @@ import WaybillCurl
 
     @Test func `a running attempt continues when idle connections are closed`() async throws {
         let gate = Gate()
-        let server = try LoopbackServer(Behaviour.respond(200).held(at: gate))
+        let server = try LoopbackServer(Behaviour.respond(200).delayed(until: gate))
         let transport = CurlTransport()
         let recorder = Recorder()
         _ = transport.start(.post(server.url(), PatternBody(10)), sink: recorder)
@@ -191,7 +191,7 @@ import WaybillCurl
     }
 
     @Test func `a server that rejects the expectation receives no body`() async throws {
-        let server = try LoopbackServer(.refuse(413))
+        let server = try LoopbackServer(.rejectExpect(413))
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         let recorder = run(.post(server.url(), PatternBody(large)) { $0.expectContinue = patient })
         let end = await recorder.end()
@@ -201,7 +201,7 @@ import WaybillCurl
     }
 
     @Test func `a 417 response is followed by a request without the expectation`() async throws {
-        let server = try LoopbackServer(.refuse(417))
+        let server = try LoopbackServer(.rejectExpect(417))
         let body = PatternBody(large)
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         let response = try await run(.post(server.url(), body) { $0.expectContinue = patient }).response()
@@ -219,7 +219,7 @@ import WaybillCurl
     }
 
     @Test func `a server that rejects 100-continue receives the expectation once`() async throws {
-        let server = try LoopbackServer(.refuse(417))
+        let server = try LoopbackServer(.rejectExpect(417))
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         for _ in 0..<2 {
             _ = try await run(.post(server.url(), PatternBody(large)) { $0.expectContinue = patient }).response()
@@ -270,7 +270,7 @@ import WaybillCurl
 
     @Test func `the transport can be released while a transfer runs`() async throws {
         let gate = Gate()
-        let server = try LoopbackServer(.respond(200).held(at: gate))
+        let server = try LoopbackServer(.respond(200).delayed(until: gate))
         let recorder = Recorder()
         _ = CurlTransport().start(.post(server.url(), PatternBody(10)), sink: recorder)
         _ = try await server.request(0)

@@ -6,19 +6,19 @@ struct OutputPattern: Sendable, Hashable {
     let text: String
 
     /// Returns the default output next to the original: `cards/front.jpeg` becomes `cards/front-waybill.jpg`.
-    static func beside(_ input: String) -> String {
+    static func defaultPath(for input: String) -> String {
         let (folder, name) = parts(of: input)
         return "\(folder)\(name)-waybill.jpg"
     }
 
     /// Whether the output depends on the input's name.
-    var isOpen: Bool { text.contains(Self.name) }
+    var hasPlaceholder: Bool { text.contains(Self.name) }
 
     /// Returns the output path for an input. The input's name is never interpreted as a pattern.
     func path(for input: String) -> String {
         let (folder, name) = Self.parts(of: input)
         // The pattern provides the slash.
-        let place = folder == "/" ? "" : folder.isEmpty ? "." : String(folder.dropLast())
+        let directory = folder == "/" ? "" : folder.isEmpty ? "." : String(folder.dropLast())
         var path = ""
         var rest = text[...]
         while !rest.isEmpty {
@@ -26,7 +26,7 @@ struct OutputPattern: Sendable, Hashable {
                 path += name
                 rest = rest.dropFirst(Self.name.count)
             } else if rest.hasPrefix(Self.folder) {
-                path += place
+                path += directory
                 rest = rest.dropFirst(Self.folder.count)
             } else {
                 path.append(rest.removeFirst())
@@ -54,10 +54,10 @@ struct EachPattern: Sendable, Hashable {
     init(_ text: String) { self.text = text }
 
     /// Whether it contains a placeholder.
-    var isOpen: Bool { [Self.path, "{name}", "{folder}"].contains { text.contains($0) } }
+    var hasPlaceholder: Bool { [Self.path, "{name}", "{folder}"].contains { text.contains($0) } }
 
     /// Returns the text for a file.
-    func filled(for file: String) -> String {
+    func expanded(for file: String) -> String {
         text.split(separator: Self.path, omittingEmptySubsequences: false)
             .map { OutputPattern(text: String($0)).path(for: file) }
             .joined(separator: file)
@@ -66,8 +66,8 @@ struct EachPattern: Sendable, Hashable {
     private static let path: String = "{}"
 
     /// Throws if an argument contains a pattern although there are no files of `--each`.
-    static func refuse(in arguments: [FormArgument]) throws(CommandFailure) {
-        for argument in arguments where argument.patterns.contains(where: \.isOpen) {
+    static func rejectPlaceholders(in arguments: [FormArgument]) throws(CommandFailure) {
+        for argument in arguments where argument.patterns.contains(where: \.hasPlaceholder) {
             throw .usage(
                 "-F \(Redaction.quoted(argument.name)): {}, {name} and {folder} require --each. "
                     + "Send a file whose own name contains them with -F 'NAME=@{}' --each FILE.")
@@ -90,19 +90,19 @@ extension FormArgument {
     /// Whether the argument sends a file of `--each`, or a file whose path is derived from it.
     var sendsEach: Bool {
         guard case .files(let files) = source else { return false }
-        return files.contains { EachPattern($0.path).isOpen }
+        return files.contains { EachPattern($0.path).hasPlaceholder }
     }
 
     /// Returns the argument with its patterns filled in for a file.
-    func filled(for path: String) -> FormArgument {
+    func expanded(for path: String) -> FormArgument {
         var argument = self
-        argument.fileName = fileName.map { EachPattern($0).filled(for: path) }
+        argument.fileName = fileName.map { EachPattern($0).expanded(for: path) }
         if case .files(let files) = source {
             argument.source = .files(
                 files.map { file in
                     var file = file
-                    file.path = EachPattern(file.path).filled(for: path)
-                    file.fileName = file.fileName.map { EachPattern($0).filled(for: path) }
+                    file.path = EachPattern(file.path).expanded(for: path)
+                    file.fileName = file.fileName.map { EachPattern($0).expanded(for: path) }
                     return file
                 })
         }

@@ -24,7 +24,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let checks = Checks.versions + Checks.surroundings(Environment.value) + [await SelfTest.run()]
+        let checks = Checks.versions + Checks.environmentChecks(Environment.value) + [await SelfTest.run()]
         let exit = try Check.report(checks, failure: .rejected, isJSON: json)
         if exit != .done { throw ExitCode(exit.rawValue) }
     }
@@ -44,8 +44,8 @@ struct Check: Sendable, Hashable {
     /// The finding, and the remedy if the check failed.
     var finding: String
 
-    init(_ name: String, _ isFine: Bool, _ finding: String) {
-        self.verdict = isFine ? .ok : .failed
+    init(_ name: String, _ isPassed: Bool, _ finding: String) {
+        self.verdict = isPassed ? .ok : .failed
         self.name = name
         self.finding = finding
     }
@@ -63,8 +63,8 @@ struct Check: Sendable, Hashable {
 
     /// Prints checks, each as a line or JSON object. Returns `failure` if one of them failed.
     static func report(_ checks: [Check], failure: Exit, isJSON: Bool) throws(CommandFailure) -> Exit {
-        let isFine = checks.allSatisfy { $0.verdict != .failed }
-        let exit = isFine ? Exit.done : failure
+        let isPassed = checks.allSatisfy { $0.verdict != .failed }
+        let exit = isPassed ? Exit.done : failure
         guard isJSON else {
             try StandardOutput.write(checks.map { $0.line + "\n" }.joined())
             return exit
@@ -100,7 +100,7 @@ enum Checks {
     }
 
     /// Checks of the system and the environment.
-    static func surroundings(_ environment: (String) -> String?) -> [Check] {
+    static func environmentChecks(_ environment: (String) -> String?) -> [Check] {
         [openFiles(), checkTemporaryDirectory(environment("TMPDIR") ?? "/tmp"), certificates()] + proxies(environment)
     }
 

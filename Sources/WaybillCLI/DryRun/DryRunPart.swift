@@ -73,7 +73,7 @@ struct DryRunPart: Sendable, JSONConvertible {
 
 extension [DryRunPart] {
     /// Returns the parts without the sizes of those that were not read.
-    func leavingOut(_ unread: Set<Int>) -> [DryRunPart] {
+    func omittingSizes(of unread: Set<Int>) -> [DryRunPart] {
         enumerated().map { index, part in
             var part = part
             guard unread.contains(index) else { return part }

@@ -30,7 +30,7 @@ struct DryRunRequest: Sendable {
         ["\(method) \(url)"] + headers.map { "  \($0.name): \($0.value ?? Secret.placeholder)" } + [limitLine]
     }
 
-    /// The limits as a line: `1 attempt; connect 15.0 s, stall 15.0 s, answer 60 s`.
+    /// The limits as a line: `1 attempt; connect 15.0 s, stall 15.0 s, response 60 s`.
     var limitLine: String {
         var facts = [
             "connect \(Figures.seconds(limits.connect))", "stall \(Figures.seconds(limits.stall))",

@@ -66,7 +66,7 @@ struct DryRunForm {
         self.request = DryRunRequest(
             made.method, made.url, made.headers, upload.options ?? configuration.options)
         parts = ((made.body as? MultipartBody).map { DryRunPart.all(of: $0, images: made.images) } ?? [])
-            .leavingOut(unread)
+            .omittingSizes(of: unread)
     }
 
     /// The framing, and one line for each part.

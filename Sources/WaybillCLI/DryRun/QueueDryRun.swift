@@ -7,7 +7,7 @@ struct QueueDryRun<Upload: DurableUpload> {
     let outbox: String
     let entries: [QueueRun<Upload>.Entry]
     /// The destination of each file for an object store; unused for forms.
-    var places: [String] = []
+    var destinations: [String] = []
     var images = ImageLog()
 
     func run(_ console: Console, _ json: JSONOutput?, isSilent: Bool) async throws(CommandFailure) -> Exit {
@@ -24,19 +24,19 @@ struct QueueDryRun<Upload: DurableUpload> {
     private func write(_ upload: Upload, _ index: Int, to output: DryRun) throws(CommandFailure) -> Int64 {
         let entry = entries[index]
         let form = upload as? DurableForm
-        let place = form.map { "\($0.target.method) \(Redaction.url($0.target.url))" } ?? places[index]
-        let parts = (form.map { DryRunPart.all(of: $0) } ?? []).leavingOut(entry.unread)
+        let destination = form.map { "\($0.target.method) \(Redaction.url($0.target.url))" } ?? destinations[index]
+        let parts = (form.map { DryRunPart.all(of: $0) } ?? []).omittingSizes(of: entry.unread)
         let counts = parts.isEmpty ? upload.files.compactMap(\.count) : parts.compactMap(\.size)
         let size = counts.reduce(0, +)
         let isRead = entry.unread.isEmpty
         let shownSize = isRead ? ByteCount(bytes: size).description : "length unknown until it is read"
         let head: JSONObject = [
-            "index": index, "file": entry.file, "to": place, "size": isRead ? size : nil, "parts": parts,
+            "index": index, "file": entry.file, "to": destination, "size": isRead ? size : nil, "parts": parts,
         ]
         let facts = ["  " + Self.facts(entry.options).joined(separator: ", ")] + parts.map { "  \($0.line)" }
         try output.write(
             "file", head + Self.members(entry.options) + images.members(of: entry.file),
-            ["\(entry.file ?? "\(upload)") -> \(place) (\(shownSize))"] + facts)
+            ["\(entry.file ?? "\(upload)") -> \(destination) (\(shownSize))"] + facts)
         return size
     }
 

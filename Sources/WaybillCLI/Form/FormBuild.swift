@@ -34,16 +34,16 @@ struct FormBuild: Sendable {
         switch target {
         case .preview: try StandardOutput.write(body.preview())
         case .standardOutput:
-            tell(body)
+            printHeader(of: body)
             for try await chunk in body.chunks { try StandardOutput.write(chunk) }
         case .file:
             for try await chunk in body.chunks { try file?.append(chunk) }
             try file?.commit()
-            tell(body)
+            printHeader(of: body)
         }
     }
 
-    private func tell(_ body: MultipartBody) {
+    private func printHeader(of body: MultipartBody) {
         if let type = body.contentType { Console.standard.line("Content-Type: \(type)") }
         if let length = body.contentLength { Console.standard.line("Content-Length: \(length)") }
     }

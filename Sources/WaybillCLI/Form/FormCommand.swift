@@ -107,7 +107,7 @@ struct FormParseCommand: AsyncParsableCommand {
         name: .customLong("extract"),
         help: ArgumentHelp("The directory for files, created if missing.", valueName: "directory"),
         completion: .directory)
-    var folder: String?
+    var directory: String?
 
     @Option(name: .customLong("max-parts"), help: ArgumentHelp("The maximum number of parts.", valueName: "number"))
     var parts = MultipartLimits().parts
@@ -128,7 +128,8 @@ struct FormParseCommand: AsyncParsableCommand {
         (limits.fileBytes, limits.allFileBytes) = (nil, nil)
         if let field { limits.fieldBytes = try SizeArgument.size(field, for: "--max-field") }
         if let total { limits.total = try SizeArgument.size(total, for: "--max-total") }
-        let parse = try FormParse(input: InputChunks(input), contentType: contentType, limits: limits, folder: folder)
+        let parse = try FormParse(
+            input: InputChunks(input), contentType: contentType, limits: limits, directory: directory)
         Interrupt.arm()
         let work = Task { await parse.run() }
         Interrupt.onFirst { _ in work.cancel() }

@@ -3,28 +3,28 @@ import Waybill
 /// Reads a form, reports each part, and extracts files.
 struct FormParse: Sendable {
     private let form: IncomingForm
-    private let folder: String?
+    private let directory: String?
     private let output = JSONOutput(.standard)
 
     init(
-        input: InputChunks, contentType: String, limits: MultipartLimits, folder: String?
+        input: InputChunks, contentType: String, limits: MultipartLimits, directory: String?
     ) throws(CommandFailure) {
         do {
             form = try IncomingForm(input, contentType: contentType, limits: limits)
         } catch {
             throw CommandFailure.usage(error.message)
         }
-        self.folder = folder
+        self.directory = directory
     }
 
     /// Parses the form and returns the error, if any.
     func run() async -> CommandFailure? {
         do {
-            var folder: UploadDirectory?
-            if let path = self.folder { folder = try await UploadDirectory(path: path) }
+            var directory: UploadDirectory?
+            if let path = self.directory { directory = try await UploadDirectory(path: path) }
             var (parts, bytes) = (Int64(0), Int64(0))
             for try await part in form {
-                let content = try await read(part, into: folder)
+                let content = try await read(part, into: directory)
                 let index: JSONObject = ["index": parts]
                 try output.write("part", index + head(part) + content.members)
                 parts += 1
@@ -46,7 +46,7 @@ struct FormParse: Sendable {
     }
 
     private func read(
-        _ part: IncomingPart, into folder: UploadDirectory?
+        _ part: IncomingPart, into directory: UploadDirectory?
     ) async throws -> (members: JSONObject, size: Int64) {
         if part.fileName == nil {
             let bytes = try await part.bytes(atMost: .bytes(.max))
@@ -55,8 +55,8 @@ struct FormParse: Sendable {
             let value = String(validating: bytes, as: UTF8.self)
             return (["bytes": size, "value": value], size)
         }
-        if let folder {
-            _ = try await part.collect(to: folder, naming: .suggested)
+        if let directory {
+            _ = try await part.collect(to: directory, naming: .suggested)
             // Each file is reported immediately, so keep it immediately.
             guard let file = try await form.keepFiles().last else { return ([:], 0) }
             return (["bytes": file.size, "path": file.path], file.size.bytes)

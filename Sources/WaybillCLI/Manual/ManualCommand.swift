@@ -37,7 +37,7 @@ struct ManualPage {
             ".SH NAME", Roff.text("\(name) - \(Self.clause(tree.abstract))"), ".SH SYNOPSIS",
         ]
         for command in leaves { lines += [".B \(Roff.text(command.path))", synopsis(command.tree), ".br"] }
-        let (discussion, exits) = Self.parted(tree.discussion)
+        let (discussion, exits) = Self.splitExitStatus(tree.discussion)
         lines.append(".SH DESCRIPTION")
         lines += Roff.paragraphs(discussion)
         lines += [".SH COMMANDS"]
@@ -55,7 +55,7 @@ struct ManualPage {
 
     private func section(_ path: String, _ command: CommandTree) -> [String] {
         var lines = [".SS \(Roff.quoted(path))", Roff.text(command.abstract)]
-        lines += Roff.paragraphs(Self.parted(command.discussion).rest)
+        lines += Roff.paragraphs(Self.splitExitStatus(command.discussion).rest)
         var title: String?
         for argument in command.arguments.filter(\.shouldDisplay) {
             if argument.longNames.first == "help" || argument.longNames.first == "version" { continue }
@@ -69,8 +69,8 @@ struct ManualPage {
     }
 
     private func synopsis(_ command: CommandTree) -> String {
-        let bare = command.arguments.filter { $0.kind == .positional && $0.shouldDisplay }
-        let words = bare.map { argument -> String in
+        let positionals = command.arguments.filter { $0.kind == .positional && $0.shouldDisplay }
+        let words = positionals.map { argument -> String in
             let word = (argument.valueName ?? "value").uppercased() + (argument.isRepeating ? " ..." : "")
             return argument.isOptional ? "[\(word)]" : word
         }
@@ -99,7 +99,7 @@ struct ManualPage {
     }
 
     /// Splits off the table of exit statuses, which the page contains only once.
-    private static func parted(_ discussion: String) -> (rest: String, exits: String) {
+    private static func splitExitStatus(_ discussion: String) -> (rest: String, exits: String) {
         let parts = discussion.split(separator: "EXIT STATUS:\n", maxSplits: 1, omittingEmptySubsequences: false)
         return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
     }

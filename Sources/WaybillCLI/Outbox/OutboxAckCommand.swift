@@ -31,7 +31,7 @@ struct OutboxAckCommand: AsyncParsableCommand {
     @Flag(name: .customLong("keep"), help: "Print items without acknowledging them.")
     var keeps = false
 
-    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+    @OptionGroup(title: "Outbox") var location: OutboxLocationOptions
     @Flag(name: .customLong("json"), help: "Print one JSON object per line with the response; the summary is last.")
     var json = false
 
@@ -42,13 +42,17 @@ struct OutboxAckCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await finishing(json) { () async throws(CommandFailure) in
-            let outbox = try await place.place().openExisting()
+            let outbox = try await location.resolved().openExisting()
             let output = json ? JSONOutput(.standard) : nil
             var summary = OutboxSummary()
-            var seen = try await asking { () async throws(OutboxError) in try await outbox.acknowledgedThrough() }
+            var seen = try await mappingOutboxErrors { () async throws(OutboxError) in
+                try await outbox.acknowledgedThrough()
+            }
             while true {
                 let from = seen
-                let page = try await asking { () async throws(OutboxError) in try await outbox.results(after: from) }
+                let page = try await mappingOutboxErrors { () async throws(OutboxError) in
+                    try await outbox.results(after: from)
+                }
                 let wanted = page.filter { $0.sequence <= through ?? .max }
                 for result in wanted {
                     try report(result, output)
@@ -58,7 +62,9 @@ struct OutboxAckCommand: AsyncParsableCommand {
                 seen = last
                 // Acknowledge only after the items were written.
                 if !keeps {
-                    try await asking { () async throws(OutboxError) in try await outbox.acknowledge(through: last) }
+                    try await mappingOutboxErrors { () async throws(OutboxError) in
+                        try await outbox.acknowledge(through: last)
+                    }
                 }
             }
             await outbox.close()

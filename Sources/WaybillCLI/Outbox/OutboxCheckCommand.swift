@@ -21,12 +21,12 @@ struct OutboxCheckCommand: AsyncParsableCommand {
                75  another process uses the outbox and does not respond
             """)
 
-    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+    @OptionGroup(title: "Outbox") var location: OutboxLocationOptions
     @Flag(name: .customLong("json"), help: "Print one JSON object per line.") var json = false
 
     func run() async throws {
         try await finishing(json) { () async throws(CommandFailure) in
-            let outbox = try await place.place().openExisting()
+            let outbox = try await location.resolved().openExisting()
             let checks = try await Self.checks(outbox)
             await outbox.close()
             return try Check.report(checks, failure: .fatal, isJSON: json)
@@ -36,7 +36,9 @@ struct OutboxCheckCommand: AsyncParsableCommand {
     private static func checks(_ outbox: Outbox) async throws(CommandFailure) -> [Check] {
         var checks = [Check(note: "directory", outbox.path)]
         if outbox.isOwner {
-            let found = try await asking { () async throws(OutboxError) in try await outbox.checkIntegrity() }
+            let found = try await mappingOutboxErrors { () async throws(OutboxError) in
+                try await outbox.checkIntegrity()
+            }
             checks.append(
                 Check(
                     "queue", found == "ok",
@@ -47,7 +49,7 @@ struct OutboxCheckCommand: AsyncParsableCommand {
         }
         checks.append(Checks.checkTemporaryDirectory(outbox.path))
         checks[checks.count - 1].name = "disk"
-        let (tally, lanes) = try await asking { () async throws(OutboxError) in
+        let (tally, lanes) = try await mappingOutboxErrors { () async throws(OutboxError) in
             (try await outbox.tally(), try await outbox.blockedLanes())
         }
         let counts = OutboxState.allCases.filter { tally[$0] > 0 }.map { "\(tally[$0]) \($0.rawValue)" }

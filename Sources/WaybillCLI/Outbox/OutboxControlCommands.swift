@@ -5,7 +5,7 @@ import WaybillOutbox
 /// Options of the commands that control items.
 struct OutboxControlOptions: ParsableArguments {
     @OptionGroup(title: "Items") var items: OutboxSelectionOptions
-    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+    @OptionGroup(title: "Outbox") var location: OutboxLocationOptions
     @Flag(name: .customLong("json"), help: "One JSON object.") var json = false
 
     /// Prints the number of changed items.
@@ -50,11 +50,12 @@ extension OutboxControlCommand {
         _ verb: String, _ change: (Outbox, ItemSelection) async throws(OutboxError) -> Value
     ) async throws(CommandFailure) -> [Value] {
         let selection = try options.items.required(by: verb)
-        let outbox = try await options.place.place().openExisting()
+        let outbox = try await options.location.resolved().openExisting()
         try await options.items.checkIDs(in: outbox)
         var values: [Value] = []
         for page in selection.pages {
-            values.append(try await asking { () async throws(OutboxError) in try await change(outbox, page) })
+            values.append(
+                try await mappingOutboxErrors { () async throws(OutboxError) in try await change(outbox, page) })
         }
         await outbox.close()
         return values
@@ -169,12 +170,12 @@ struct OutboxRetryCommand: OutboxControlCommand {
     @OptionGroup var options: OutboxControlOptions
 
     @Flag(name: .customLong("doubtful"), help: "Include items that may have arrived: they may arrive twice.")
-    var takesDoubtful = false
+    var includesDoubtful = false
 
     func run() async throws {
         try await finishing(options.json) { () async throws(CommandFailure) in
             let counts = try await forEachPage("retry") { outbox, items async throws(OutboxError) in
-                takesDoubtful
+                includesDoubtful
                     ? (changed: try await outbox.retry(items), leftOut: 0) : try await Self.retry(items, outbox)
             }
             let leftOut = counts.reduce(0) { $0 + $1.leftOut }
@@ -194,18 +195,18 @@ struct OutboxRetryCommand: OutboxControlCommand {
         _ selection: ItemSelection, _ outbox: Outbox
     ) async throws(OutboxError) -> (changed: Int, leftOut: Int) {
         var (changed, leftOut) = (0, 0)
-        var sure: [OutboxID] = []
+        var retryable: [OutboxID] = []
         var items = outbox.items(selection).makeAsyncIterator()
         while let item = try await items.next() {
             guard [.failed, .paused, .waiting, .verify].contains(item.state) else { continue }
-            if item.isDoubtful { leftOut += 1 } else { sure.append(item.id) }
-            guard sure.count == together else { continue }
-            changed += try await outbox.retry(ItemSelection(ids: sure))
-            sure = []
+            if item.isDoubtful { leftOut += 1 } else { retryable.append(item.id) }
+            guard retryable.count == batchSize else { continue }
+            changed += try await outbox.retry(ItemSelection(ids: retryable))
+            retryable = []
         }
-        if !sure.isEmpty { changed += try await outbox.retry(ItemSelection(ids: sure)) }
+        if !retryable.isEmpty { changed += try await outbox.retry(ItemSelection(ids: retryable)) }
         return (changed, leftOut)
     }
 
-    private static let together = 500
+    private static let batchSize = 500
 }

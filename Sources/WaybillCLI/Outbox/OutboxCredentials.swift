@@ -72,12 +72,12 @@ struct OutboxCredentials: NamedCredentials {
 enum CredentialName {
     /// Returns the name if it is valid.
     static func checked(_ name: String, for option: String) throws(CommandFailure) -> String {
-        let isFine = name.utf8.allSatisfy {
+        let isValid = name.utf8.allSatisfy {
             (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == 0x5F
                 || $0 == 0x2D || $0 == 0x2E
         }
         // Not quoted, because it may be the credential itself.
-        guard isFine, !name.isEmpty, name.utf8.count <= 64 else {
+        guard isValid, !name.isEmpty, name.utf8.count <= 64 else {
             throw .usage(
                 "\(option): the name of a credential must have 1 to 64 letters, digits, \"-\", \"_\" or \".\".")
         }

@@ -27,11 +27,11 @@ extension Exit {
     }
 
     /// Returns the worse of two statuses. Statuses that report the server's state rank above local failures.
-    func worse(_ other: Exit) -> Exit { rank >= other.rank ? self : other }
+    func worse(_ other: Exit) -> Exit { severity >= other.severity ? self : other }
 
-    private var rank: Int { Self.worstLast.firstIndex(of: self) ?? Self.worstLast.count }
+    private var severity: Int { Self.increasingSeverity.firstIndex(of: self) ?? Self.increasingSeverity.count }
 
-    private static let worstLast: [Exit] = [
+    private static let increasingSeverity: [Exit] = [
         .done, .queued, .usage, .source, .sourceChanged, .transient, .rejected, .unknown, .fatal,
     ]
 
@@ -41,7 +41,7 @@ extension Exit {
             return status >= 500 || OutboxRetry.statuses.contains(status) ? .transient : .rejected
         }
         if reason == "unknownKind" || reason == "uploadRefused" { return .fatal }
-        if refusals.contains(reason) { return .rejected }
+        if rejections.contains(reason) { return .rejected }
         switch codes[reason] {
         // The upload was described incorrectly, which is permanent for a queued item.
         case .usage?: return .rejected
@@ -51,7 +51,7 @@ extension Exit {
         }
     }
 
-    private static let refusals: Set<String> = [
+    private static let rejections: Set<String> = [
         "rejected", "envelopeRejected", "responseTooLarge", "redirectRefused", "redirectWouldDropBody", "redirectLoop",
         "tooManyRedirects", "checksumMismatch", "unexpectedResponse", "credentialsRejected",
     ]

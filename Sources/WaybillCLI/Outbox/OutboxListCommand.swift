@@ -25,7 +25,7 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
             """)
 
     @OptionGroup(title: "Items") var items: OutboxSelectionOptions
-    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+    @OptionGroup(title: "Outbox") var location: OutboxLocationOptions
     @Flag(name: .customLong("json"), help: "Print one JSON object per line, the counts last.") var json = false
 
     static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.items.ids)] }
@@ -33,7 +33,7 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
     func run() async throws {
         try await finishing(json) { () async throws(CommandFailure) in
             let chosen = try items.selection()
-            let outbox = try await place.place().openExisting()
+            let outbox = try await location.resolved().openExisting()
             try await items.checkIDs(in: outbox)
             if json { try await listJSON(outbox, chosen ?? Self.standard) } else { try await list(outbox, chosen) }
             await outbox.close()
@@ -53,13 +53,13 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
             if isFirst { text = table.head }
             isFirst = false
             text += table.line(item)
-            guard text.utf8.count > Self.together else { continue }
+            guard text.utf8.count > Self.flushThreshold else { continue }
             try StandardOutput.write(text)
             text = ""
         }
         if !text.isEmpty { try StandardOutput.write(text) }
         guard chosen == nil else { return }
-        let tally = try await asking { () async throws(OutboxError) in try await outbox.tally() }
+        let tally = try await mappingOutboxErrors { () async throws(OutboxError) in try await outbox.tally() }
         let hidden = [(tally[.done], "delivered"), (tally[.cancelled], "cancelled")].filter { $0.0 > 0 }
         guard !hidden.isEmpty else { return }
         Console.standard.line(
@@ -74,7 +74,7 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
             try json.write("item", JSONObject(item))
             count += 1
         }
-        let tally = try await asking { () async throws(OutboxError) in try await outbox.tally() }
+        let tally = try await mappingOutboxErrors { () async throws(OutboxError) in try await outbox.tally() }
         try json.write(
             "summary",
             ["result": "succeeded", "exit": Exit.done, "listed": count, "states": JSONObject(tally)])
@@ -86,7 +86,7 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
         do throws(OutboxError) { return try await items.next() } catch { throw CommandFailure(error) }
     }
 
-    private static let together = 32_768
+    private static let flushThreshold = 32_768
 }
 
 /// Formats items as lines of a table.

@@ -11,7 +11,7 @@ final class OutboxReporter: Sendable {
         var pace: Pace
         /// The JSON output, or `nil` after it could not be written: deliveries continue, and ended items are reported
         /// on standard error.
-        var listener: JSONOutput?
+        var jsonOutput: JSONOutput?
         var blocked: [String: String] = [:]
         /// The tally of the last line. If it has not changed, no line is printed.
         var reported: OutboxTally?
@@ -33,7 +33,7 @@ final class OutboxReporter: Sendable {
     ) async throws(CommandFailure) {
         let interval = try output.progress.interval(isJSON: json != nil)
         // A batch is reported from its first item, even if the watch starts later.
-        let (seen, base) = try await asking { () async throws(OutboxError) in
+        let (seen, base) = try await mappingOutboxErrors { () async throws(OutboxError) in
             batch == nil
                 ? (try await outbox.lastSequence(), try await outbox.tally()) : (0, OutboxTally())
         }
@@ -44,7 +44,7 @@ final class OutboxReporter: Sendable {
             if json != nil { Pace(every: interval, showsChanges: false, startingAt: nil) } else {
                 Pace(every: console.canRedraw ? .zero : interval, showsChanges: false, startingAt: .zero)
             }
-        state = Locked(State(seen: seen, pace: pace, listener: json))
+        state = Locked(State(seen: seen, pace: pace, jsonOutput: json))
     }
 
     /// Reports until the task is cancelled or, with `untilFinished`, until all items have ended.
@@ -54,9 +54,11 @@ final class OutboxReporter: Sendable {
         await Ticker.run(since: start, tick) {
             do {
                 for try await progress in outbox.progress(batch: batch, every: interval) {
-                    take(progress)
+                    update(progress)
                     try await catchUp()
-                    if !isSilent { for wait in try await retries.news(progress.tally) { report(wait.id, wait.retry) } }
+                    if !isSilent {
+                        for wait in try await retries.newRetries(progress.tally) { report(wait.id, wait.retry) }
+                    }
                     if untilFinished, progress.isFinished { break }
                 }
             } catch {
@@ -65,35 +67,38 @@ final class OutboxReporter: Sendable {
         }
     }
 
-    private func take(_ progress: OutboxProgress) {
-        let news = state.withLock { state in
+    private func update(_ progress: OutboxProgress) {
+        let newlyBlocked = state.withLock { state in
             defer { state.blocked = progress.blockedLanes }
             state.latest = progress
             return progress.blockedLanes.filter { state.blocked[$0.key] == nil }
         }
         guard !isSilent, !isJSON else { return }
-        for (lane, reason) in news.sorted(by: { $0.key < $1.key }) { console.line("\(lane) is blocked: \(reason)") }
+        for (lane, reason) in newlyBlocked.sorted(by: { $0.key < $1.key }) {
+            console.line("\(lane) is blocked: \(reason)")
+        }
     }
 
     @Sendable private func tick(at time: Duration) {
-        let (due, listener) = state.withLock { state -> (OutboxProgress?, JSONOutput?) in
+        let (due, jsonOutput) = state.withLock { state -> (OutboxProgress?, JSONOutput?) in
             let isBar = console.canRedraw && !isJSON
             guard let progress = state.latest,
                 isBar || !progress.running.isEmpty || progress.tally != state.reported,
                 state.pace.isDue(at: time)
             else { return (nil, nil) }
             state.reported = progress.tally
-            return (progress, state.listener)
+            return (progress, state.jsonOutput)
         }
         guard let due else { return }
         if isJSON {
             // If standard output can't be written, deliveries continue, and the exit status reports the error.
-            try? listener?.write("progress", JSONObject(due))
+            try? jsonOutput?.write("progress", JSONObject(due))
         } else if !isSilent {
             if console.canRedraw {
                 let (columns, rows) = (Terminal.columns, Terminal.rows)
-                let lines = InFlightRows.texts(
-                    due.running.map { Flight("item \($0.id)", done: $0.acknowledged, of: $0.total) }, columns: columns,
+                let lines = InFlightRows.lines(
+                    due.running.map { TransferRow("item \($0.id)", done: $0.acknowledged, of: $0.total) },
+                    columns: columns,
                     rows: rows)
                 console.bars(lines + [ProgressLine(due, since: base).bar(columns: columns)])
             } else {
@@ -105,7 +110,7 @@ final class OutboxReporter: Sendable {
     /// Reports that an item waits for its next attempt.
     private func report(_ id: OutboxID, _ retry: UploadRetry) {
         guard isJSON else { return console.line("\(id): \(RetryText.text(retry))") }
-        try? state.withLock { $0.listener }?.write(
+        try? state.withLock { $0.jsonOutput }?.write(
             "retry", ["id": id] + JSONObject(retry))
     }
 
@@ -113,7 +118,9 @@ final class OutboxReporter: Sendable {
     func catchUp() async throws(CommandFailure) {
         while true {
             let seen = state.withLock { $0.seen }
-            let page = try await asking { () async throws(OutboxError) in try await outbox.results(after: seen) }
+            let page = try await mappingOutboxErrors { () async throws(OutboxError) in
+                try await outbox.results(after: seen)
+            }
             for result in page {
                 let isNew = state.withLock { state in
                     guard result.sequence > state.seen else { return false }
@@ -127,10 +134,10 @@ final class OutboxReporter: Sendable {
     }
 
     /// Announces that the run waits for running uploads to end.
-    func reportDrain(_ patience: Duration) {
+    func reportDrain(_ drainTimeout: Duration) {
         guard !isSilent, !isJSON, outbox.isSending else { return }
         console.line(
-            "stopping: running uploads have \(patience.components.seconds) s to finish; "
+            "stopping: running uploads have \(drainTimeout.components.seconds) s to finish; "
                 + "a second signal stops immediately")
     }
 
@@ -146,15 +153,15 @@ final class OutboxReporter: Sendable {
     }
 
     private func report(_ result: OutboxResult) {
-        let listener = state.withLock { state in
+        let jsonOutput = state.withLock { state in
             state.summary.add(result.item)
-            return state.listener
+            return state.jsonOutput
         }
-        if let listener {
+        if let jsonOutput {
             do throws(CommandFailure) {
-                try listener.write("item", JSONObject(result), response: .response(of: result))
+                try jsonOutput.write("item", JSONObject(result), response: .response(of: result))
             } catch {
-                state.withLock { $0.listener = nil }
+                state.withLock { $0.jsonOutput = nil }
                 console.failure(error.message)
             }
         }

@@ -4,7 +4,7 @@ import WaybillOutbox
 
 /// Finds the items that wait for their next attempt, and returns each wait once.
 ///
-/// Items that were already waiting at the start are not returned. If more than ``most`` items wait, only the first are
+/// Items that were already waiting at the start are not returned. If more than ``maxItems`` items wait, only the first are
 /// returned; the progress bar and lines count all of them.
 final class OutboxRetries: Sendable {
     private struct State {
@@ -14,7 +14,7 @@ final class OutboxRetries: Sendable {
     }
 
     /// The maximum number of items that are examined.
-    private static var most: Int { 256 }
+    private static var maxItems: Int { 256 }
 
     private let outbox: Outbox
     private let batch: String?
@@ -25,19 +25,19 @@ final class OutboxRetries: Sendable {
     }
 
     /// Returns the waits that began since the last call.
-    func news(_ tally: OutboxTally) async throws(CommandFailure) -> [(id: OutboxID, retry: UploadRetry)] {
+    func newRetries(_ tally: OutboxTally) async throws(CommandFailure) -> [(id: OutboxID, retry: UploadRetry)] {
         let (isFirst, hasChanged) = state.withLock { state in
             defer { state.tally = tally }
             return (state.tally == nil, state.tally != tally)
         }
         guard hasChanged else { return [] }
         let (outbox, batch) = (outbox, batch)
-        let waiting = try await asking { () async throws(OutboxError) -> [OutboxItem] in
+        let waiting = try await mappingOutboxErrors { () async throws(OutboxError) -> [OutboxItem] in
             guard tally[.waiting] > 0 else { return [] }
             var items: [OutboxItem] = []
             for try await item in outbox.items(ItemSelection(batch: batch, states: [.waiting])) {
                 items.append(item)
-                if items.count == Self.most { break }
+                if items.count == Self.maxItems { break }
             }
             return items
         }
@@ -48,7 +48,9 @@ final class OutboxRetries: Sendable {
         }
         var found: [(OutboxID, UploadRetry)] = []
         for item in new {
-            let details = try await asking { () async throws(OutboxError) in try await outbox.details(of: item.id) }
+            let details = try await mappingOutboxErrors { () async throws(OutboxError) in
+                try await outbox.details(of: item.id)
+            }
             if let details, let retry = Self.retry(details) { found.append((item.id, retry)) }
         }
         return found

@@ -6,7 +6,7 @@ struct OutboxRun {
     let outbox: Outbox
     let untilIdle: Bool
     /// The time that running uploads may take after a signal.
-    let patience: Duration
+    let drainTimeout: Duration
     let output: OutboxOutputOptions
     let console: Console
     let json: JSONOutput?
@@ -27,10 +27,10 @@ struct OutboxRun {
                 return .failure(error)
             }
         }
-        let patience = patience
+        let drainTimeout = drainTimeout
         Interrupt.onFirst { _ in
-            reporter.reportDrain(patience)
-            outbox.drain(atMost: patience)
+            reporter.reportDrain(drainTimeout)
+            outbox.drain(atMost: drainTimeout)
         }
         let watching = Task { await reporter.follow() }
         let result = await work.value
@@ -40,7 +40,7 @@ struct OutboxRun {
         // The error of the run is reported before an error of the output.
         if case .failure(let error) = result, error.code != .cancelled { throw CommandFailure(error) }
         try await reporter.catchUp()
-        let end = try await asking { () async throws(OutboxError) in
+        let end = try await mappingOutboxErrors { () async throws(OutboxError) in
             OutboxEnd(tally: try await outbox.tally(), blockedLanes: try await outbox.blockedLanes())
         }
         await session.close(.cancel)

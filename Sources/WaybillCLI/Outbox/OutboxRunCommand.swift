@@ -39,7 +39,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
             \(Exit.table)
             """)
 
-    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+    @OptionGroup(title: "Outbox") var location: OutboxLocationOptions
 
     @Flag(name: .customLong("until-idle"), help: "End when no item can be delivered anymore.")
     var untilIdle = false
@@ -77,13 +77,13 @@ struct OutboxRunCommand: AsyncParsableCommand {
         let console = Console.standard
         try await finishing(output.json) { () async throws(CommandFailure) in
             let session = try session(console)
-            let patience: Duration = drain == "0" ? .zero : try DurationArgument.read(drain, for: "--drain")
+            let drainTimeout: Duration = drain == "0" ? .zero : try DurationArgument.read(drain, for: "--drain")
             let configuration = try configuration(console)
             Interrupt.arm()
-            let outbox = try await place.place().open(configuration)
+            let outbox = try await location.resolved().open(configuration)
             if insecure { console.warnInsecure() }
             let run = OutboxRun(
-                outbox: outbox, untilIdle: untilIdle, patience: patience, output: output, console: console,
+                outbox: outbox, untilIdle: untilIdle, drainTimeout: drainTimeout, output: output, console: console,
                 json: output.json ? JSONOutput(console) : nil)
             return try await run.run(session)
         }
@@ -94,7 +94,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
         for (number, name) in [(parallel, "-j"), (perLane, "--per-lane")] where !(1...256).contains(number) {
             throw .usage("\(name) must be between 1 and 256; got \(number).")
         }
-        var configuration = OutboxPlace.configuration
+        var configuration = OutboxLocation.configuration
         let named = try OutboxCredentials(credentials, console: console)
         let accounts: [String: CredentialProvider] =
             named.names(StoreAccountName.oss) ? [:] : [StoreAccountName.oss: .environment()]

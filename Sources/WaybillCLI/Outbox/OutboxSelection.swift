@@ -67,7 +67,8 @@ struct OutboxSelectionOptions: ParsableArguments {
     /// Throws if an item with one of the given numbers does not exist.
     func checkIDs(in outbox: Outbox) async throws(CommandFailure) {
         for id in ids {
-            let item = try await asking { () async throws(OutboxError) in try await outbox.item(OutboxID(rawValue: id))
+            let item = try await mappingOutboxErrors { () async throws(OutboxError) in
+                try await outbox.item(OutboxID(rawValue: id))
             }
             guard item != nil else {
                 throw CommandFailure(

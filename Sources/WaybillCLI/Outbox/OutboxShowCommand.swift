@@ -24,16 +24,16 @@ struct OutboxShowCommand: AsyncParsableCommand, TakesManyArguments {
     @Argument(help: ArgumentHelp("Items, by their numbers.", valueName: "id"))
     var ids: [Int64]
 
-    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+    @OptionGroup(title: "Outbox") var location: OutboxLocationOptions
     @Flag(name: .customLong("json"), help: "Print one JSON object per line.") var json = false
 
     static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.ids)] }
 
     func run() async throws {
         try await finishing(json) { () async throws(CommandFailure) in
-            let outbox = try await place.place().openExisting()
+            let outbox = try await location.resolved().openExisting()
             for (index, id) in ids.enumerated() {
-                let found = try await asking { () async throws(OutboxError) in
+                let found = try await mappingOutboxErrors { () async throws(OutboxError) in
                     try await outbox.details(of: OutboxID(rawValue: id))
                 }
                 guard let found else {

@@ -19,7 +19,7 @@ struct OutboxWatchCommand: AsyncParsableCommand {
             \(Exit.table)
             """)
 
-    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+    @OptionGroup(title: "Outbox") var location: OutboxLocationOptions
 
     @Option(name: .customLong("batch"), help: ArgumentHelp("Watch this batch only.", valueName: "name"))
     var batch: String?
@@ -31,11 +31,13 @@ struct OutboxWatchCommand: AsyncParsableCommand {
         let json = output.json ? JSONOutput(console) : nil
         try await finishing(output.json) { () async throws(CommandFailure) in
             Interrupt.arm()
-            let outbox = try await place.place().openExisting()
+            let outbox = try await location.resolved().openExisting()
             let reporter = try await OutboxReporter(
                 outbox, batch: batch, console: console, json: json, output: output)
             let name = batch
-            let count = try await asking { () async throws(OutboxError) in try await outbox.tally(batch: name).total }
+            let count = try await mappingOutboxErrors { () async throws(OutboxError) in
+                try await outbox.tally(batch: name).total
+            }
             if let batch, count == 0 {
                 throw .usage(
                     "There is no batch \(Redaction.quoted(batch)) in the outbox. "
@@ -47,7 +49,7 @@ struct OutboxWatchCommand: AsyncParsableCommand {
             await watching.value
             reporter.endBar()
             try await reporter.catchUp()
-            let end = try await asking { () async throws(OutboxError) in
+            let end = try await mappingOutboxErrors { () async throws(OutboxError) in
                 OutboxEnd(tally: try await outbox.tally(batch: name), blockedLanes: try await outbox.blockedLanes())
             }
             await outbox.close()

@@ -12,19 +12,19 @@ struct PostQueue: Sendable {
 
     /// Validates the options and reads everything that all files share. `words` are the words of the command line.
     init(_ command: PostCommand, arguments words: [String]) throws(CommandFailure) {
-        try Self.refuse(command)
+        try Self.checkQueueable(command)
         let queue = command.queue
         let target = Target(
             url: command.url, method: try PostPlan.method(command.request.method),
             headers: try QueueCheck.headers(command.request.header), credential: try queue.requestCredential(),
-            idempotency: try queue.promise(), isDryRun: command.output.isDryRun)
-        if command.each.isWanted {
+            idempotency: try queue.requestIdempotency(), isDryRun: command.output.isDryRun)
+        if command.each.isEnabled {
             let plan = try EachPlan(command, arguments: words)
             entries = try Self.entries(of: plan, queue, target)
             (secrets, images) = (plan.post.secrets, plan.images)
         } else {
             try command.each.checkUnused()
-            try EachPattern.refuse(in: try FormAssembly.arguments(command.form, inOrderOf: words))
+            try EachPattern.rejectPlaceholders(in: try FormAssembly.arguments(command.form, inOrderOf: words))
             images = ImageLog(command.output)
             let assembly = try FormAssembly(command.form, arguments: words, isQueued: true, images: images)
             let form = MultipartForm(assembly.parts)
@@ -51,7 +51,7 @@ struct PostQueue: Sendable {
     }
 
     /// Throws for options that apply only to an upload that is sent immediately.
-    private static func refuse(_ command: PostCommand) throws(CommandFailure) {
+    private static func checkQueueable(_ command: PostCommand) throws(CommandFailure) {
         try QueueCheck.delivery(command.network, command.limits, isInsecure: command.request.insecure)
         try QueueCheck.user(command.request.user, isDigest: command.request.digest)
         try QueueCheck.url(command.url)
@@ -112,10 +112,10 @@ extension PostCommand {
         console.hide(plan.secrets)
         if output.isDryRun {
             let dryRun = QueueDryRun(
-                outbox: try queue.place.place().path, entries: plan.entries, images: plan.images)
+                outbox: try queue.location.resolved().path, entries: plan.entries, images: plan.images)
             return try await dryRun.run(console, json, isSilent: output.silent)
         }
-        let outbox = try await queue.place.place().open()
+        let outbox = try await queue.location.resolved().open()
         var report = QueueReport(console: console, json: json, isSilent: output.silent, images: plan.images)
         let exit = try await QueueRun(outbox: outbox, entries: plan.entries).run(&report)
         await outbox.close()

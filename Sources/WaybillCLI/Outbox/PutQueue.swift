@@ -18,25 +18,26 @@ extension PutCommand {
         try queue.checkKey(of: scan.files.count)
         switch destination {
         case .presigned(let url):
-            let entries = try presigned(url, scan.files, console)
+            let entries = try presignedEntries(url, scan.files, console)
             return try await add(entries, to: entries.map { _ in Redaction.url(url) }, console, json)
         case .oss(let bucket, _):
-            let places = scan.files.map { "oss://\(bucket)/\($0.key)" }
-            return try await add(try objects(ofOSS: bucket, scan.files), to: places, console, json)
+            let destinations = scan.files.map { "oss://\(bucket)/\($0.key)" }
+            return try await add(try ossEntries(bucket: bucket, scan.files), to: destinations, console, json)
         case .qiniu(let bucket, _):
-            let places = scan.files.map { "qiniu://\(bucket)/\($0.key)" }
-            return try await add(try objects(ofQiniu: bucket, scan.files), to: places, console, json)
+            let destinations = scan.files.map { "qiniu://\(bucket)/\($0.key)" }
+            return try await add(try qiniuEntries(bucket: bucket, scan.files), to: destinations, console, json)
         }
     }
 
     private func add<Upload: DurableUpload>(
-        _ entries: [QueueRun<Upload>.Entry], to places: [String], _ console: Console, _ json: JSONOutput?
+        _ entries: [QueueRun<Upload>.Entry], to destinations: [String], _ console: Console, _ json: JSONOutput?
     ) async throws(CommandFailure) -> Exit {
         if self.files.isDryRun {
-            let dryRun = QueueDryRun(outbox: try queue.place.place().path, entries: entries, places: places)
+            let dryRun = QueueDryRun(
+                outbox: try queue.location.resolved().path, entries: entries, destinations: destinations)
             return try await dryRun.run(console, json, isSilent: output.silent)
         }
-        let outbox = try await queue.place.place().open()
+        let outbox = try await queue.location.resolved().open()
         var report = QueueReport(console: console, json: json, isSilent: output.silent)
         let exit = try await QueueRun(outbox: outbox, entries: entries).run(&report)
         await outbox.close()
@@ -51,13 +52,13 @@ extension PutCommand {
 
     /// Returns entries for a presigned URL, which needs no credential. The URL is stored with the upload, protected by
     /// the permissions of the outbox directory.
-    func presigned(
+    func presignedEntries(
         _ url: String, _ files: [PutFile], _ console: Console
     ) throws(CommandFailure) -> [QueueRun<DurableFileUpload>.Entry] {
         console.hide(PutTargets.secrets(ofQueryIn: url))
         try QueueCheck.url(url)
         let headers = try QueueCheck.headers(request.header)
-        let (credential, promise) = (try queue.requestCredential(), try queue.promise())
+        let (credential, idempotency) = (try queue.requestCredential(), try queue.requestIdempotency())
         var left: Duration?
         do throws(StoreError) {
             left = try OSSPresignedUpload(url, headers: headers).expiration.map { .seconds($0.timeIntervalSinceNow) }
@@ -73,7 +74,8 @@ extension PutCommand {
                 do throws(UploadError) {
                     return .success(
                         try await DurableFileUpload(
-                            path: file.source, to: url, headers: headers, credential: credential, idempotency: promise,
+                            path: file.source, to: url, headers: headers, credential: credential,
+                            idempotency: idempotency,
                             sendsContentType: false))
                 } catch {
                     return .failure(CommandFailure(error))
@@ -86,8 +88,8 @@ extension PutCommand {
 /// Queued objects for object stores. All their options are stored, but only the name of the account.
 extension PutCommand {
     /// Returns entries for objects in Aliyun OSS.
-    func objects(
-        ofOSS bucket: String, _ files: [PutFile]
+    func ossEntries(
+        bucket: String, _ files: [PutFile]
     ) throws(CommandFailure) -> [QueueRun<DurableOSSUpload>.Entry] {
         let headers = try QueueCheck.headers(request.header)
         let account = try account(StoreAccountName.oss)
@@ -113,15 +115,15 @@ extension PutCommand {
     }
 
     /// Returns entries for objects in Qiniu.
-    func objects(
-        ofQiniu bucket: String, _ files: [PutFile]
+    func qiniuEntries(
+        bucket: String, _ files: [PutFile]
     ) throws(CommandFailure) -> [QueueRun<DurableQiniuUpload>.Entry] {
         let headers = try QueueCheck.headers(request.header)
         let account = try account(StoreAccountName.qiniu)
         let configuration: QiniuClient.Configuration
         let options: QiniuPutOptions
         do throws(StoreError) {
-            try QiniuTarget.refuse(self, headers)
+            try QiniuTarget.checkOptions(self, headers)
             configuration = try QiniuTarget.configuration(self, UploadOptions())
             options = try QiniuTarget.objectOptions(self)
             try QiniuName.check(bucket: bucket)

@@ -37,7 +37,7 @@ enum QueueCheck {
     }
 
     /// Returns whether ``headers(_:)`` accepts an argument. Accepts a malformed one, which parsing reports.
-    static func takes(_ argument: String) -> Bool {
+    static func accepts(_ argument: String) -> Bool {
         var lines = [argument]
         if argument.hasPrefix("@") {
             lines = (try? InputFile.read(String(argument.dropFirst()), for: "-H")).map(HeaderArgument.lines) ?? []

@@ -8,15 +8,15 @@ struct QueueOptions: ParsableArguments, OptionTable {
     @Flag(
         name: .customLong("queue"),
         help: "Add the upload to the outbox and print its number; \"waybill outbox run\" delivers it.")
-    var isWanted = false
+    var isEnabled = false
 
-    @OptionGroup var place: OutboxPlaceOptions
+    @OptionGroup var location: OutboxLocationOptions
 
     @Option(
         name: .customLong("idempotency"),
         help: ArgumentHelp(
             "Whether the server acts only once on each Idempotency-Key: honored or ignored. Default: ignored.",
-            valueName: "promise"))
+            valueName: "honored|ignored"))
     var idempotency: String?
 
     @Option(
@@ -107,7 +107,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
             try DurationArgument.read(text, for: "--deadline")
         }
         (options.batch, options.tags) = (batch, tags)
-        options.deduplicationKey = dedupe.map { key in file.map { EachPattern(key).filled(for: $0) } ?? key }
+        options.deduplicationKey = dedupe.map { key in file.map { EachPattern(key).expanded(for: $0) } ?? key }
         options.fileStorage = keepsCopies ? .snapshot : .reference
         options.onUnknown = try Self.choice(onUnknown, "--on-unknown", ["fail", "retry", "ask"], .fail)
         options.onChange = try Self.choice(onChange, "--if-changed", ["fail", "restart", "skip"], .fail)
@@ -118,20 +118,20 @@ struct QueueOptions: ParsableArguments, OptionTable {
 
     /// Throws if several files would share one deduplication key.
     func checkKey(of files: Int) throws(CommandFailure) {
-        guard let dedupe, files > 1, !EachPattern(dedupe).isOpen else { return }
+        guard let dedupe, files > 1, !EachPattern(dedupe).hasPlaceholder else { return }
         throw .usage("--dedupe: all files would have the same key. Write {} in the key for their paths.")
     }
 
     /// Returns the idempotency that the server guarantees.
-    func promise() throws(CommandFailure) -> Idempotency {
-        let isHonoured: Bool
+    func requestIdempotency() throws(CommandFailure) -> Idempotency {
+        let isHonored: Bool
         switch idempotency {
-        case nil, "ignored": isHonoured = false
-        case "honoured", "honored": isHonoured = true
+        case nil, "ignored": isHonored = false
+        case "honoured", "honored": isHonored = true
         case let other?:
             throw .usage("--idempotency must be honored or ignored; got \(Redaction.quoted(other)).")
         }
-        guard isHonoured else {
+        guard isHonored else {
             if window != nil { throw .usage("--idempotency-window requires --idempotency honored.") }
             return .ignored
         }
@@ -155,7 +155,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
 
     /// The options that need `--queue`.
     static let table: Table = [
-        ("outbox", nil, { $0.place.path != nil }), ("idempotency", nil, { $0.idempotency != nil }),
+        ("outbox", nil, { $0.location.path != nil }), ("idempotency", nil, { $0.idempotency != nil }),
         ("idempotency-window", nil, { $0.window != nil }), ("on-unknown", nil, { $0.onUnknown != nil }),
         ("if-changed", nil, { $0.onChange != nil }), ("snapshot", nil, { $0.keepsCopies }),
         ("priority", nil, { $0.priority != nil }), ("batch", nil, { $0.batch != nil }),

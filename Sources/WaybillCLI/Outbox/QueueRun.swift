@@ -21,44 +21,44 @@ struct QueueRun<Upload: DurableUpload> {
         Interrupt.onFirst { _ in }
         var next = 0
         while next < entries.count, Interrupt.signal == nil {
-            let page = Array(entries[next..<min(entries.count, next + Self.together)])
+            let page = Array(entries[next..<min(entries.count, next + Self.pageSize)])
             next += page.count
-            let made = try await made(page)
-            try await add(page, made, &report)
+            let results = try await prepared(page)
+            try await add(page, results, &report)
         }
         return report.finish(signal: Interrupt.signal, of: entries.count)
     }
 
-    private func made(_ page: [Entry]) async throws(CommandFailure) -> [Result<Upload, CommandFailure>] {
-        var made: [Result<Upload, CommandFailure>] = []
+    private func prepared(_ page: [Entry]) async throws(CommandFailure) -> [Result<Upload, CommandFailure>] {
+        var results: [Result<Upload, CommandFailure>] = []
         let processors = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         try await OrderedWork(window: processors).run(page) {
             await $0.make()
-        } take: {
-            made.append($0)
+        } deliver: {
+            results.append($0)
         }
-        return made
+        return results
     }
 
     private func add(
-        _ page: [Entry], _ made: [Result<Upload, CommandFailure>], _ report: inout QueueReport
+        _ page: [Entry], _ results: [Result<Upload, CommandFailure>], _ report: inout QueueReport
     ) async throws(CommandFailure) {
-        let uploads = made.compactMap { try? $0.get() }
+        let uploads = results.compactMap { try? $0.get() }
         // Store uploads with the same options in one commit.
         if uploads.count == page.count, uploads.count > 1, page.allSatisfy({ $0.options == page[0].options }),
-            let receipts = try await together(uploads, page[0].options)
+            let receipts = try await enqueueBatch(uploads, page[0].options)
         {
             for (index, receipt) in receipts.enumerated() {
                 try report.add(receipt, file: page[index].file, size: Self.size(uploads[index]))
             }
             return
         }
-        for (entry, result) in zip(page, made) {
+        for (entry, result) in zip(page, results) {
             switch result {
             case .failure(let failure): try report.add(failure, file: entry.file)
             case .success(let upload):
                 do throws(CommandFailure) {
-                    let receipt = try await asking { () async throws(OutboxError) in
+                    let receipt = try await mappingOutboxErrors { () async throws(OutboxError) in
                         try await outbox.enqueue(upload, options: entry.options)
                     }
                     try report.add(receipt, file: entry.file, size: Self.size(upload))
@@ -74,7 +74,7 @@ struct QueueRun<Upload: DurableUpload> {
     }
 
     /// Stores all uploads in one commit, or returns `nil` if one of them is rejected and none was added.
-    private func together(
+    private func enqueueBatch(
         _ uploads: [Upload], _ options: EnqueueOptions
     ) async throws(CommandFailure) -> [OutboxReceipt]? {
         do throws(OutboxError) {
@@ -91,7 +91,7 @@ struct QueueRun<Upload: DurableUpload> {
         return counts.isEmpty ? nil : counts.reduce(0, +)
     }
 
-    private static var together: Int { 64 }
+    private static var pageSize: Int { 64 }
 }
 
 /// Reports queued uploads on standard output: a line with the number of the item, or a JSON object, for each.

@@ -32,19 +32,19 @@ final class BatchReporter: Sendable {
     private let console: Console
     private let style: Style
     private let write: @Sendable (String) -> Void
-    private let flights: @Sendable (Duration) -> [Flight]
+    private let transfers: @Sendable (Duration) -> [TransferRow]
     private let state: Locked<State>
 
     /// - Parameters:
     ///   - style: The style of the output.
     ///   - console: The console that shows bars.
     ///   - write: Writes a line. The default writes to the console.
-    ///   - flights: Returns the running transfers at a time since the start.
+    ///   - transfers: Returns the running transfers at a time since the start.
     init(
         _ style: Style, console: Console, write: (@Sendable (String) -> Void)? = nil,
-        flights: @escaping @Sendable (Duration) -> [Flight]
+        transfers: @escaping @Sendable (Duration) -> [TransferRow]
     ) {
-        (self.style, self.console, self.flights) = (style, console, flights)
+        (self.style, self.console, self.transfers) = (style, console, transfers)
         self.write = write ?? { console.line($0) }
         let pace =
             switch style {
@@ -81,7 +81,7 @@ final class BatchReporter: Sendable {
         switch style {
         case .bar:
             let (columns, rows) = (Terminal.columns, Terminal.rows)
-            let lines = InFlightRows.texts(flights(time), columns: columns, rows: rows)
+            let lines = InFlightRows.lines(transfers(time), columns: columns, rows: rows)
             console.bars(lines + [ProgressLine(due).bar(columns: columns)])
         case .lines: write(ProgressLine(due).plain)
         // If standard output can't be written, the uploads continue, and the exit status reports it.

@@ -97,14 +97,14 @@ extension Console {
 
     /// Writes a JSON line about one of several uploads. If that fails, drops the JSON output; the uploads continue.
     func write(
-        _ event: String, _ members: JSONObject, response: JSONObject, to listener: inout JSONOutput?, _ exit: Exit
+        _ event: String, _ members: JSONObject, response: JSONObject, to jsonOutput: inout JSONOutput?, _ exit: Exit
     ) -> Exit {
-        guard let json = listener else { return exit }
+        guard let json = jsonOutput else { return exit }
         do throws(CommandFailure) {
             try json.write(event, members, response: response)
             return exit
         } catch {
-            listener = nil
+            jsonOutput = nil
             failure(error.message)
             return exit == .done ? error.exit : exit
         }

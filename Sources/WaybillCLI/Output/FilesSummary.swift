@@ -52,12 +52,12 @@ struct FilesSummary: Sendable {
             + Figures.seconds(time) + (rest.isEmpty ? "" : ": \(rest)")
     }
 
-    /// Writes the summary, as JSON if `listener` is set, and returns the exit status.
-    func finish(_ console: Console, _ listener: JSONOutput?, isQuiet: Bool) -> Exit {
+    /// Writes the summary, as JSON if `jsonOutput` is set, and returns the exit status.
+    func finish(_ console: Console, _ jsonOutput: JSONOutput?, isQuiet: Bool) -> Exit {
         var exit = exit
-        if let listener {
+        if let jsonOutput {
             exit = console.deliver(exit) { () throws(CommandFailure) in
-                try listener.write("summary", JSONObject(self))
+                try jsonOutput.write("summary", JSONObject(self))
             }
         }
         if exit != .done {

@@ -1,7 +1,7 @@
 import Waybill
 
 /// One of several transfers: a part of a form, one of many files, or an item of an outbox.
-struct Flight: Sendable, Hashable {
+struct TransferRow: Sendable, Hashable {
     /// The stage of a transfer.
     enum Stage: String, Sendable, Hashable, CaseIterable {
         /// The transfer is not started.
@@ -27,9 +27,9 @@ struct Flight: Sendable, Hashable {
     var isMoving: Bool { stage == .sending || stage == .sent }
 }
 
-extension Flight {
+extension TransferRow {
     /// Returns the files of a form with several files. Parts are sent one after the other.
-    static func parts(of progress: UploadProgress) -> [Flight] {
+    static func parts(of progress: UploadProgress) -> [TransferRow] {
         guard [.sending, .awaitingResponse].contains(progress.phase) else { return [] }
         let files = progress.parts.filter { $0.fileName != nil }
         guard files.count > 1 else { return [] }
@@ -43,7 +43,7 @@ extension Flight {
                 stage = isAllSent ? .sent : isNext ? .sending : .waiting
                 isNext = false
             }
-            return Flight(
+            return TransferRow(
                 name: part.fileName.map { "\(part.name): \($0)" } ?? part.name, stage: stage, done: part.acknowledged,
                 total: part.total)
         }
@@ -78,42 +78,42 @@ extension Flight {
 /// transfers, the running ones are shown first, and the remaining ones are counted.
 enum InFlightRows {
     /// The maximum number of lines, regardless of the terminal's height.
-    static let most = 8
+    static let maxCount = 8
 
-    static func texts(_ flights: [Flight], columns: Int, rows: Int) -> [String] {
-        let limit = min(most, rows - 2)
-        guard limit > 1, !flights.isEmpty else { return [] }
-        var shown = flights
+    static func lines(_ transfers: [TransferRow], columns: Int, rows: Int) -> [String] {
+        let limit = min(maxCount, rows - 2)
+        guard limit > 1, !transfers.isEmpty else { return [] }
+        var shown = transfers
         var rest = ""
-        if flights.count > limit {
+        if transfers.count > limit {
             // In order, but select running transfers first, then retrying, waiting and finished ones.
-            let ranked = flights.indices.sorted { (rank(flights[$0]), $0) < (rank(flights[$1]), $1) }
+            let ranked = transfers.indices.sorted { (rank(transfers[$0]), $0) < (rank(transfers[$1]), $1) }
             let chosen = Set(ranked.prefix(limit - 1))
-            shown = flights.indices.filter(chosen.contains).map { flights[$0] }
-            rest = counts(of: flights.indices.filter { !chosen.contains($0) }.map { flights[$0] })
+            shown = transfers.indices.filter(chosen.contains).map { transfers[$0] }
+            rest = counts(of: transfers.indices.filter { !chosen.contains($0) }.map { transfers[$0] })
         }
         let names = shown.map { Redaction.escaped($0.name) }
-        let room = max(columns - 1, 1)
-        let width = min(names.map(TerminalText.columns).max() ?? 0, max(8, room - 40))
-        let lines = zip(shown, names).map { flight, name in line(flight, name, width: width, room: room) }
-        return rest.isEmpty ? lines : lines + [TerminalText.fitted("  and \(rest)", to: room)]
+        let lineWidth = max(columns - 1, 1)
+        let width = min(names.map(TerminalText.columns).max() ?? 0, max(8, lineWidth - 40))
+        let lines = zip(shown, names).map { transfer, name in line(transfer, name, width: width, lineWidth: lineWidth) }
+        return rest.isEmpty ? lines : lines + [TerminalText.fitted("  and \(rest)", to: lineWidth)]
     }
 
-    private static func line(_ flight: Flight, _ name: String, width: Int, room: Int) -> String {
+    private static func line(_ transfer: TransferRow, _ name: String, width: Int, lineWidth: Int) -> String {
         let fitted = TerminalText.fitted(name, to: width)
         let padded = fitted + String(repeating: " ", count: max(0, width - TerminalText.columns(of: fitted)))
-        if let retry = flight.retry {
-            return TerminalText.fitted("  \(padded)  \(RetryText.text(retry))", to: room)
+        if let retry = transfer.retry {
+            return TerminalText.fitted("  \(padded)  \(RetryText.text(retry))", to: lineWidth)
         }
-        let stage = flight.stage.rawValue
+        let stage = transfer.stage.rawValue
         let short = "  \(padded)  \(stage)"
-        let bytes = Figures.bytes(flight.done, of: flight.total)
-        let whole = short + String(repeating: " ", count: max(0, 12 - stage.utf8.count)) + "  \(bytes)"
-        return TerminalText.fitted(TerminalText.columns(of: whole) <= room ? whole : short, to: room)
+        let bytes = Figures.bytes(transfer.done, of: transfer.total)
+        let full = short + String(repeating: " ", count: max(0, 12 - stage.utf8.count)) + "  \(bytes)"
+        return TerminalText.fitted(TerminalText.columns(of: full) <= lineWidth ? full : short, to: lineWidth)
     }
 
-    private static func rank(_ flight: Flight) -> Int {
-        switch flight.stage {
+    private static func rank(_ transfer: TransferRow) -> Int {
+        switch transfer.stage {
         case .sending, .sent: 0
         case .retrying: 1
         case .waiting: 2
@@ -122,10 +122,10 @@ enum InFlightRows {
     }
 
     /// Returns the number of transfers by stage: `2 acknowledged, 12 waiting`.
-    private static func counts(of flights: [Flight]) -> String {
+    private static func counts(of transfers: [TransferRow]) -> String {
         Figures.counts(
-            Flight.Stage.allCases.reversed().map { stage in
-                (flights.count(where: { $0.stage == stage }), stage.rawValue)
+            TransferRow.Stage.allCases.reversed().map { stage in
+                (transfers.count(where: { $0.stage == stage }), stage.rawValue)
             })
     }
 }

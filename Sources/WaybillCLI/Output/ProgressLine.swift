@@ -21,21 +21,21 @@ struct ProgressLine {
     ///
     /// On a narrow terminal, figures are omitted, the least useful first.
     func bar(columns: Int) -> String {
-        let room = max(columns - 1, 1)
-        guard hasBar else { return TerminalText.fitted(lead, to: room) }
+        let lineWidth = max(columns - 1, 1)
+        guard hasBar else { return TerminalText.fitted(lead, to: lineWidth) }
         let percent = fraction.map { "  \(Figures.percentage($0)) %" } ?? ""
         // Shorten the lead text before the figures, but never completely.
-        let fittedLead = TerminalText.fitted(lead, to: max(16, min(36, room - 40)))
+        let fittedLead = TerminalText.fitted(lead, to: max(16, min(36, lineWidth - 40)))
         var used = TerminalText.columns(of: fittedLead) + percent.utf8.count
-        guard used <= room else { return TerminalText.fitted(lead + percent, to: room) }
+        guard used <= lineWidth else { return TerminalText.fitted(lead + percent, to: lineWidth) }
 
         var pieces = ["", "", "", ""]
-        for (place, text) in [(3, note), (0, bytes), (2, eta), (1, rate)]
-        where !text.isEmpty && used + text.utf8.count + 2 <= room {
-            pieces[place] = "  " + text
+        for (position, text) in [(3, note), (0, bytes), (2, eta), (1, rate)]
+        where !text.isEmpty && used + text.utf8.count + 2 <= lineWidth {
+            pieces[position] = "  " + text
             used += text.utf8.count + 2
         }
-        let bar = fraction.map { Self.bar($0, columns: min(30, room - used - 1)) } ?? ""
+        let bar = fraction.map { Self.bar($0, columns: min(30, lineWidth - used - 1)) } ?? ""
         return fittedLead + percent + bar + pieces.joined()
     }
 

@@ -68,8 +68,8 @@ final class TerminalReporter: ProgressReporter {
         // No snapshot arrives while a retry is pending.
         progress.retry?.timeLeft -= time - taken
         let (columns, rows) = (Terminal.columns, Terminal.rows)
-        let flights = InFlightRows.texts(Flight.parts(of: progress), columns: columns, rows: rows)
-        console.bars(flights + [ProgressLine(progress).bar(columns: columns)])
+        let lines = InFlightRows.lines(TransferRow.parts(of: progress), columns: columns, rows: rows)
+        console.bars(lines + [ProgressLine(progress).bar(columns: columns)])
     }
 
     func end() { console.bar("") }

@@ -18,9 +18,9 @@ struct EachPlan: Sendable {
     let files: [String]
     let options: EachOptions
     /// The output path of responses, if requested.
-    let answers: OutputPattern?
+    let bodyOutput: OutputPattern?
     /// The output path of response heads, if requested.
-    let heads: OutputPattern?
+    let headOutput: OutputPattern?
     /// Whether the head is written before the body.
     let includesHead: Bool
     /// The log of the forms' images.
@@ -38,7 +38,7 @@ struct EachPlan: Sendable {
             throw .usage("--each: no -F sends the files. Write {} for their paths, as in -F 'FILE=@{}'.")
         }
         let imageSettings = try ImageSettings(command.form, log: images)
-        var shared = FormAssembly(isQueued: command.queue.isWanted)
+        var shared = FormAssembly(isQueued: command.queue.isEnabled)
         var pieces: [Piece] = []
         for argument in arguments { pieces.append(try Self.piece(argument, imageSettings, &shared)) }
         (self.pieces, self.imageSettings) = (pieces, imageSettings)
@@ -49,14 +49,14 @@ struct EachPlan: Sendable {
         try imageSettings.checkUse(by: sent, isComplete: command.each.list == nil)
         // Only the shared text parts can contain secrets, so only those are merged.
         var first = try Self.form(of: pieces, files.first ?? "", imageSettings, findsPipes: false)
-        first.join(secretsOf: shared)
+        first.addSecrets(of: shared)
         post = try PostPlan(command, form: first, images: images)
         let (output, head) = (command.output.output, command.output.head)
         try head.check(output: output, isJSON: command.output.json, isEach: true)
-        answers = try Self.pattern(output, "-o", files)
-        heads = try Self.pattern(head.dump, "-D", files)
+        bodyOutput = try Self.pattern(output, "-o", files)
+        headOutput = try Self.pattern(head.dump, "-D", files)
         includesHead = head.isIncluded
-        try Self.check([answers, heads].compactMap(\.self), files)
+        try Self.check([bodyOutput, headOutput].compactMap(\.self), files)
     }
 
     /// Returns the upload of a file.
@@ -86,7 +86,7 @@ struct EachPlan: Sendable {
     private static func piece(
         _ argument: FormArgument, _ imageSettings: ImageSettings, _ shared: inout FormAssembly
     ) throws(CommandFailure) -> Piece {
-        if case .textFile(let path) = argument.source, EachPattern(path).isOpen {
+        if case .textFile(let path) = argument.source, EachPattern(path).hasPlaceholder {
             throw .usage(
                 "-F \(Redaction.quoted(argument.name)): {} is not allowed after \"<\", because the text is shared by "
                     + "all files. Send the file itself with @.")
@@ -95,12 +95,12 @@ struct EachPlan: Sendable {
         // they are the same for all, because each form reports its own images.
         if case .files(let files) = argument.source {
             let isPiped = files.contains { $0.isStandardInput || PipedInput.isPipe($0.path) }
-            if !isPiped || argument.patterns.contains(where: \.isOpen) { return .files(argument) }
+            if !isPiped || argument.patterns.contains(where: \.hasPlaceholder) { return .files(argument) }
         }
         let count = shared.parts.count
         try shared.add(argument, imageSettings: imageSettings, environment: Environment.value)
         let parts = Array(shared.parts[count...])
-        if let name = argument.fileName.map(EachPattern.init), name.isOpen { return .named(parts, name) }
+        if let name = argument.fileName.map(EachPattern.init), name.hasPlaceholder { return .named(parts, name) }
         return .parts(parts)
     }
 
@@ -115,11 +115,11 @@ struct EachPlan: Sendable {
                 form.append(
                     parts.map { part in
                         var part = part
-                        part.fileName = name.filled(for: file)
+                        part.fileName = name.expanded(for: file)
                         return part
                     })
             case .files(let argument):
-                try form.add(argument.filled(for: file), imageSettings: imageSettings, environment: Environment.value)
+                try form.add(argument.expanded(for: file), imageSettings: imageSettings, environment: Environment.value)
             }
         }
         return form
@@ -131,14 +131,14 @@ struct EachPlan: Sendable {
     ) throws(CommandFailure) -> OutputPattern? {
         guard let text else { return nil }
         let pattern = OutputPattern(text: text)
-        guard pattern.isOpen else {
+        guard pattern.hasPlaceholder else {
             throw .usage(
                 "\(option): all responses would be written to \(Redaction.quoted(text)). Write {name} for "
                     + "the names of the files, as in \(option) 'responses/{name}.json'.")
         }
         for file in files {
-            let place = ShrinkPlan.place(of: pattern.path(for: file))
-            guard place != ShrinkPlan.place(of: file), place != ShrinkPlan.target(of: file) else {
+            let path = ShrinkPlan.canonicalPath(of: pattern.path(for: file))
+            guard path != ShrinkPlan.canonicalPath(of: file), path != ShrinkPlan.resolvedPath(of: file) else {
                 throw .usage(
                     "\(option): the response would overwrite \(Redaction.quoted(file)). Choose another pattern.")
             }
@@ -152,12 +152,12 @@ struct EachPlan: Sendable {
             files.map { ShrinkJob(input: $0, output: pattern.path(for: $0)) }
         }
         try ShrinkPlan.check(jobs, nil)
-        var folders: Set<String> = []
+        var directories: Set<String> = []
         for job in jobs {
-            let place = ShrinkPlan.place(of: job.output)
-            let folder = place.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(place[..<$0]) } ?? place
+            let path = ShrinkPlan.canonicalPath(of: job.output)
+            let directory = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? path
             // Opened and closed, so that an unwritable directory is reported before anything is sent.
-            if folders.insert(folder).inserted { _ = try OutputFile(job.output, replaces: true) }
+            if directories.insert(directory).inserted { _ = try OutputFile(job.output, replaces: true) }
         }
     }
 }

@@ -18,18 +18,18 @@ struct EachRun {
         Interrupt.onFirst { _ in batch.cancel() }
         let files = plan.files
         let reporter = BatchReporter(style, console: console) { _ in
-            batch.executing.sorted { $0.key < $1.key }.map { Flight(files[$0.key], $0.value.latestProgress) }
+            batch.executing.sorted { $0.key < $1.key }.map { TransferRow(files[$0.key], $0.value.latestProgress) }
         }
         let watching = Task {
             for await progress in batch.progress { reporter.update(progress) }
         }
         let retries = Task { await reportRetries(events, of: batch, reporter) }
         var summary = FilesSummary(files: files.count, verb: "accepted")
-        var listener = json
+        var jsonOutput = json
         await Ticker.run(since: start, reporter.tick) {
             for await result in batch.results {
                 let report = Self.report(result.result)
-                let exit = finish(result.item, result.index, report, &listener)
+                let exit = finish(result.item, result.index, report, &jsonOutput)
                 summary.add(result.index, report.ending, exit: exit)
                 if plan.options.failEarly, exit != .done { batch.cancel() }
             }
@@ -40,7 +40,7 @@ struct EachRun {
         summary.acknowledged = await batch.summary.acknowledged
         summary.time = ContinuousClock.now - start
         summary.signal = Interrupt.signal
-        return summary.finish(console, listener, isQuiet: output.silent || json != nil)
+        return summary.finish(console, jsonOutput, isQuiet: output.silent || json != nil)
     }
 
     /// Reports each retry. Uses events, because snapshots skip short waits.
@@ -63,13 +63,13 @@ struct EachRun {
     private func announce() throws(CommandFailure) {
         let request = plan.post.request
         if request.options?.transfer.tls.insecureSkipVerification == true { console.warnInsecure() }
-        let (place, count) = (Redaction.url(request.url), plan.files.count)
+        let (url, count) = (Redaction.url(request.url), plan.files.count)
         if let json {
             try json.write(
                 "start",
-                ["method": "\(request.method)", "url": place, "parts": plan.post.partCount, "files": count])
+                ["method": "\(request.method)", "url": url, "parts": plan.post.partCount, "files": count])
         } else if !output.silent, !console.canRedraw {
-            console.line("sending \(Figures.count(count, "file")) to \(place)")
+            console.line("sending \(Figures.count(count, "file")) to \(url)")
         }
     }
 
@@ -92,7 +92,7 @@ struct EachRun {
     }
 
     /// Writes the response for a file, reports its result, and returns its exit status.
-    private func finish(_ file: String, _ index: Int, _ report: PostReport, _ listener: inout JSONOutput?) -> Exit {
+    private func finish(_ file: String, _ index: Int, _ report: PostReport, _ jsonOutput: inout JSONOutput?) -> Exit {
         var exit = console.deliver(report.exit) { () throws(CommandFailure) in try deliver(report, for: file) }
         // If another upload failed or a signal arrived, that determines the exit status.
         let isCancelled = report.ending == .cancelled
@@ -100,7 +100,7 @@ struct EachRun {
         let head: JSONObject = ["index": index, "file": file]
         exit = console.write(
             "file", head + report.members(exit: status) + plan.images.members(of: file), response: report.body,
-            to: &listener, exit)
+            to: &jsonOutput, exit)
         switch report.result {
         case .success:
             if !output.silent, json == nil { console.line(report.line(of: file)) }
@@ -112,13 +112,13 @@ struct EachRun {
     }
 
     private func deliver(_ report: PostReport, for file: String) throws(CommandFailure) {
-        guard let answer = report.answer, let head = report.head else { return }
-        if let heads = plan.heads {
-            try ResponseOutput(path: heads.path(for: file), isJSON: false, option: "-D").write([], after: head)
+        guard let body = report.responseBody, let head = report.head else { return }
+        if let headOutput = plan.headOutput {
+            try ResponseOutput(path: headOutput.path(for: file), isJSON: false, option: "-D").write([], after: head)
         }
-        if let answers = plan.answers {
-            try ResponseOutput(path: answers.path(for: file), isJSON: false)
-                .write(answer, after: plan.includesHead ? head : nil)
+        if let bodyOutput = plan.bodyOutput {
+            try ResponseOutput(path: bodyOutput.path(for: file), isJSON: false)
+                .write(body, after: plan.includesHead ? head : nil)
         }
     }
 }

@@ -127,7 +127,7 @@ extension FormArgument {
                 File(
                     path: path, contentType: parameters.contentType, fileName: parameters.fileName,
                     isStandardInput: path == "-"))
-        } while scanner.take(",")
+        } while scanner.consume(",")
         return files
     }
 }

@@ -90,7 +90,7 @@ struct FormAssembly {
     mutating func append(_ more: [MultipartPart]) { parts += more }
 
     /// Adds the secrets of another form.
-    mutating func join(secretsOf other: FormAssembly) { secrets += other.secrets }
+    mutating func addSecrets(of other: FormAssembly) { secrets += other.secrets }
 
     /// Throws for a secret text in a queued form, and for a named credential in a form that is sent immediately.
     private func checkSecrecy(of argument: FormArgument) throws(CommandFailure) {

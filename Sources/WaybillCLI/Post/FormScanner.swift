@@ -18,28 +18,28 @@ struct FormScanner {
 
     /// Returns the next word, which may be empty.
     mutating func word() throws(Problem) -> String {
-        skipBlanks()
+        skipWhitespace()
         if rest.first == "\"" { return try quotedWord() }
         return Self.trimmed(upToSeparator())
     }
 
     /// Returns everything up to the next separator, without trailing whitespace.
     mutating func raw() -> Substring.UnicodeScalarView {
-        skipBlanks()
+        skipWhitespace()
         var text = upToSeparator()
-        while let last = text.last, Self.isBlank(last) { text.removeLast() }
+        while let last = text.last, Self.isWhitespace(last) { text.removeLast() }
         return text
     }
 
     /// Consumes a character if it is next.
-    mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+    mutating func consume(_ scalar: Unicode.Scalar) -> Bool {
         guard rest.first == scalar else { return false }
         rest.removeFirst()
         return true
     }
 
     /// Consumes a lowercase prefix if it is next, ignoring case.
-    mutating func takePrefix(_ prefix: String) -> Bool {
+    mutating func consumePrefix(_ prefix: String) -> Bool {
         var tail = rest
         for scalar in prefix.unicodeScalars {
             guard let next = tail.popFirst(), next == scalar || next.properties.lowercaseMapping == String(scalar)
@@ -51,8 +51,8 @@ struct FormScanner {
         return true
     }
 
-    mutating func skipBlanks() {
-        while let next = rest.first, Self.isBlank(next) { rest.removeFirst() }
+    mutating func skipWhitespace() {
+        while let next = rest.first, Self.isWhitespace(next) { rest.removeFirst() }
     }
 
     private mutating func upToSeparator() -> Substring.UnicodeScalarView {
@@ -67,7 +67,7 @@ struct FormScanner {
         while let next = rest.popFirst() {
             switch next {
             case "\"":
-                skipBlanks()
+                skipWhitespace()
                 guard rest.first.map(isSeparator) ?? true else {
                     throw Problem("has text after its closing quote")
                 }
@@ -85,11 +85,11 @@ struct FormScanner {
 
     private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
         var text = text
-        while let last = text.last, isBlank(last) { text.removeLast() }
+        while let last = text.last, isWhitespace(last) { text.removeLast() }
         return String(text)
     }
 
-    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+    private static func isWhitespace(_ scalar: Unicode.Scalar) -> Bool {
         scalar == " " || (0x09...0x0D).contains(scalar.value)
     }
 }
@@ -101,14 +101,14 @@ struct FormParameters: Hashable {
 
     /// Parses parameters up to the end or the next file.
     init(_ scanner: inout FormScanner) throws(FormScanner.Problem) {
-        while scanner.take(";") {
-            scanner.skipBlanks()
-            if contentType == nil, scanner.takePrefix("type=") {
+        while scanner.consume(";") {
+            scanner.skipWhitespace()
+            if contentType == nil, scanner.consumePrefix("type=") {
                 contentType = try Self.contentType(scanner.raw())
-            } else if scanner.takePrefix("filename=") {
+            } else if scanner.consumePrefix("filename=") {
                 guard fileName == nil else { throw .init("has two file names") }
                 fileName = try scanner.word()
-            } else if scanner.takePrefix("headers=") || scanner.takePrefix("encoder=") {
+            } else if scanner.consumePrefix("headers=") || scanner.consumePrefix("encoder=") {
                 throw .init("has ;headers= or ;encoder=, which are not supported")
             } else {
                 try extendContentType(with: scanner.raw())

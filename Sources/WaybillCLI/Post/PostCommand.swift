@@ -103,7 +103,7 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
 
     func run() async throws {
         let console = Console.standard
-        try await finishing(output.json, isReported: \.isRefusal) { () async throws(CommandFailure) in
+        try await finishing(output.json, isReported: \.isPreflightFailure) { () async throws(CommandFailure) in
             try await post(console, output.json ? JSONOutput(console) : nil)
         }
     }
@@ -111,10 +111,10 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
     private func post(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
         let headers = request.header.filter { $0.hasPrefix("@") }.map { ("-H", $0.dropFirst().description) }
         try StandardInput.check(form, headers + [("--each-from", each.list)])
-        if queue.isWanted { return try await enqueue(console, json) }
+        if queue.isEnabled { return try await enqueue(console, json) }
         try queue.checkUnused()
         let words = CommandWords.all
-        if each.isWanted {
+        if each.isEnabled {
             let plan = try EachPlan(self, arguments: words)
             console.hide(plan.post.secrets)
             if output.isDryRun { return try await plan.dryRun(output, console, json) }

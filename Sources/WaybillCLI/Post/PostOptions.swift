@@ -151,7 +151,7 @@ struct EachOptions: ParsableArguments {
     var failEarly = false
 
     /// Whether files are given.
-    var isWanted: Bool { !files.isEmpty || list != nil }
+    var isEnabled: Bool { !files.isEmpty || list != nil }
 
     /// Throws for options that require files.
     func checkUnused() throws(CommandFailure) {

@@ -16,7 +16,7 @@ struct PostPlan {
     /// Validates and reads. `arguments` are the words of the command line, for the order of `-F` and `--form-string`.
     init(_ command: PostCommand, arguments: [String]) throws(CommandFailure) {
         let texts = try FormAssembly.arguments(command.form, inOrderOf: arguments)
-        try EachPattern.refuse(in: texts)
+        try EachPattern.rejectPlaceholders(in: texts)
         let images = ImageLog(command.output)
         try self.init(
             command, form: try FormAssembly(command.form, arguments: arguments, images: images), images: images)
@@ -41,7 +41,7 @@ struct PostPlan {
         request = UploadRequest(
             try Self.method(command.request.method), command.url, headers: fields.headers,
             content: .form(self.form), options: options)
-        userAgent = fields.isAnonymous ? nil : "waybill/\(WaybillCommand.version)"
+        userAgent = fields.omitsUserAgent ? nil : "waybill/\(WaybillCommand.version)"
         secrets = form.secrets + fields.secrets + networkSecrets
         partCount = form.parts.count
     }
@@ -64,7 +64,7 @@ struct PostFields {
     /// The setting from an `Expect` line; the transport sends the field itself.
     private(set) var expectContinue: TransferOptions.ExpectContinue?
     /// Whether `User-Agent` is omitted.
-    private(set) var isAnonymous = false
+    private(set) var omitsUserAgent = false
 
     /// Adds an argument of `-H`.
     mutating func add(_ argument: String) throws(CommandFailure) {
@@ -109,7 +109,7 @@ struct PostFields {
         case .removal(let name):
             switch name.canonicalName {
             case "expect": expectContinue = .never
-            case "user-agent": isAnonymous = true
+            case "user-agent": omitsUserAgent = true
             case "accept", "content-type", "content-length", "host":
                 throw .usage("-H: \(name) can't be omitted. Remove the option.")
             default: headers[name] = nil

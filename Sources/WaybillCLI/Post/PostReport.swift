@@ -26,7 +26,7 @@ struct PostReport: Sendable {
     }
 
     /// The response body to write: of the accepted or the rejecting response.
-    var answer: [UInt8]? { response?.body }
+    var responseBody: [UInt8]? { response?.body }
 
     /// The status line and header fields of that response.
     var head: ResponseHead? { response.map { ResponseHead($0) } }
@@ -34,12 +34,12 @@ struct PostReport: Sendable {
     private var response: UploadResponse? {
         switch result {
         case .success(let response): response
-        case .failure(let error): Self.refusals.contains(error.code) ? error.response : nil
+        case .failure(let error): Self.codesWithResponse.contains(error.code) ? error.response : nil
         }
     }
 
     /// Errors that have a response to print: a rejection, or a redirect that was not followed.
-    private static let refusals: Set<UploadError.Code> = [
+    private static let codesWithResponse: Set<UploadError.Code> = [
         .rejected, .redirectRefused, .redirectWouldDropBody, .redirectLoop, .tooManyRedirects,
     ]
 
@@ -148,7 +148,7 @@ extension PostReport {
     }
 
     /// The body of the response as JSON members.
-    var body: JSONObject { answer.map { .body($0) } ?? [:] }
+    var body: JSONObject { responseBody.map { .body($0) } ?? [:] }
 
     private var outcomeName: String {
         switch result {

@@ -48,12 +48,12 @@ struct PostRun {
 
     private func announce() throws(CommandFailure) {
         if plan.request.options?.transfer.tls.insecureSkipVerification == true { console.warnInsecure() }
-        let place = Redaction.url(plan.request.url)
+        let url = Redaction.url(plan.request.url)
         if let json {
             try json.write(
-                "start", ["method": "\(plan.request.method)", "url": place, "parts": plan.partCount])
+                "start", ["method": "\(plan.request.method)", "url": url, "parts": plan.partCount])
         } else if !output.silent, !console.canRedraw {
-            console.line("sending \(Figures.count(plan.partCount, "part")) to \(place)")
+            console.line("sending \(Figures.count(plan.partCount, "part")) to \(url)")
         }
     }
 
@@ -70,8 +70,8 @@ struct PostRun {
             for line in report.attemptLines { console.line(line) }
         }
         var exit = report.exit
-        if let answer = report.answer, let head = report.head {
-            exit = console.deliver(exit) { () throws(CommandFailure) in try target.write(answer, head: head) }
+        if let body = report.responseBody, let head = report.head {
+            exit = console.deliver(exit) { () throws(CommandFailure) in try target.write(body, head: head) }
         }
         if let json {
             exit = console.deliver(exit) { () throws(CommandFailure) in

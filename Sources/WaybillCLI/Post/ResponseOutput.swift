@@ -10,7 +10,7 @@ struct ResponseOutput {
     private enum Kind {
         case standardOutput
         /// No output: the summary of `--json` contains the response.
-        case nowhere
+        case omitted
         case newFile(OutputFile)
         /// A device or a pipe, such as `/dev/null`, with the option that names it.
         case device(Int32, String)
@@ -18,12 +18,12 @@ struct ResponseOutput {
 
     private let kind: Kind
     /// The canonical path of the file to create, if any.
-    let place: String?
+    let canonicalPath: String?
 
     /// Opens the argument of an option, `-o` or `-D`. With `isJSON`, standard output is reserved for JSON lines.
     init(path: String?, isJSON: Bool, option: String = "-o") throws(CommandFailure) {
         guard let path, path != "-" else {
-            (kind, place) = (isJSON ? .nowhere : .standardOutput, nil)
+            (kind, canonicalPath) = (isJSON ? .omitted : .standardOutput, nil)
             return
         }
         var status = stat()
@@ -34,9 +34,9 @@ struct ResponseOutput {
             guard descriptor >= 0 else {
                 throw .output(errno, "\(option) \(Redaction.quoted(path))", cannot: "opened")
             }
-            (kind, place) = (.device(descriptor, "\(option) \(Redaction.quoted(path))"), nil)
+            (kind, canonicalPath) = (.device(descriptor, "\(option) \(Redaction.quoted(path))"), nil)
         } else {
-            (kind, place) = (.newFile(try OutputFile(path, replaces: true)), ShrinkPlan.place(of: path))
+            (kind, canonicalPath) = (.newFile(try OutputFile(path, replaces: true)), ShrinkPlan.canonicalPath(of: path))
         }
     }
 
@@ -45,7 +45,7 @@ struct ResponseOutput {
     /// Writes a response, after its head if given: byte for byte, but escaped for a terminal.
     func write(_ bytes: [UInt8], after head: ResponseHead? = nil) throws(CommandFailure) {
         switch kind {
-        case .nowhere: break
+        case .omitted: break
         case .standardOutput:
             if let head { try StandardOutput.write(head.bytes(forTerminal: isatty(STDOUT_FILENO) == 1)) }
             try StandardOutput.write(UntrustedText.bytes(bytes, for: STDOUT_FILENO, remedy: Self.remedy))
@@ -74,7 +74,7 @@ struct ResponseOutputs {
             try ResponseOutput(path: path, isJSON: false, option: "-D")
         }
         includesHead = output.head.isIncluded
-        if let place = body.place, place == head?.place {
+        if let path = body.canonicalPath, path == head?.canonicalPath {
             throw .usage("-o and -D both name \(Redaction.quoted(output.output ?? "")). Choose different files.")
         }
     }

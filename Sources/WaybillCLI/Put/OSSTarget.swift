@@ -16,7 +16,7 @@ struct OSSTarget: PutTarget {
         (self.bucket, self.options, self.multipart) = (bucket, options, multipart)
     }
 
-    func place(of key: String) -> String { "oss://\(bucket)/\(key)" }
+    func location(of key: String) -> String { "oss://\(bucket)/\(key)" }
 
     func check(key: String) throws(StoreError) {
         try OSSName.checkBucket(bucket)

@@ -13,7 +13,7 @@ struct PresignedTarget: PutTarget {
         (self.session, self.options) = (session, options)
     }
 
-    func place(of key: String) -> String { Redaction.url(upload.url.value) }
+    func location(of key: String) -> String { Redaction.url(upload.url.value) }
 
     func check(key: String) throws(StoreError) {}
 
@@ -50,7 +50,7 @@ struct PresignedTarget: PutTarget {
         do throws(StoreError) { try check(response) } catch { return .failure(error) }
         return .success(
             PutStored(
-                url: Self.withoutQuery(upload.url.value), answer: response.body,
+                url: Self.withoutQuery(upload.url.value), responseBody: response.body,
                 members: [
                     "status": response.status.code, "headers": ResponseHead(response),
                     "etag": response.headers[.eTag],

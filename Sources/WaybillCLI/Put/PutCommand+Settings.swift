@@ -61,10 +61,10 @@ extension PutCommand {
         options.metadataPolicy = .percentEncode
         options.metadata = try object.metadataFields()
         options.access = try object.access.map { (name) throws(StoreError) in
-            try Self.known(name, OSSAccess(rawValue: name), OSSAccess.allCases.map(\.rawValue), "--acl")
+            try Self.validated(name, OSSAccess(rawValue: name), OSSAccess.allCases.map(\.rawValue), "--acl")
         }
         options.storageClass = try object.storageClass.map { (name) throws(StoreError) in
-            try Self.known(
+            try Self.validated(
                 name, OSSStorageClass(rawValue: name), OSSStorageClass.allCases.map(\.rawValue), "--storage-class")
         }
         return options
@@ -87,13 +87,13 @@ extension PutCommand {
 
     private func signatureVersion() throws(StoreError) -> OSSSignatureVersion? {
         try store.signVersion.map { (name) throws(StoreError) in
-            try Self.known(
+            try Self.validated(
                 name, OSSSignatureVersion(rawValue: name.lowercased()), OSSSignatureVersion.allCases.map(\.rawValue),
                 "--sign-version")
         }
     }
 
-    private static func known<Value>(
+    private static func validated<Value>(
         _ name: String, _ value: Value?, _ names: [String], _ option: String
     ) throws(StoreError) -> Value {
         guard let value else {

@@ -74,7 +74,7 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
 
     func run() async throws {
         let console = Console.standard
-        try await finishing(output.json, isReported: \.isRefusal) { () async throws(CommandFailure) in
+        try await finishing(output.json, isReported: \.isPreflightFailure) { () async throws(CommandFailure) in
             try await put(console, output.json ? JSONOutput(console) : nil)
         }
     }
@@ -85,7 +85,7 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
             try paths.last.map { (last) throws(CommandFailure) in
                 paths.dropLast() + [try Self.destination(last)]
             } ?? []
-        if queue.isWanted { return try await command.enqueue(console, json) }
+        if queue.isEnabled { return try await command.enqueue(console, json) }
         try queue.checkUnused()
         var plan = try PutPlan(command, console: console)
         if !files.isDryRun { plan.files = try await plan.files.withCopiesOfPipes() }

@@ -56,11 +56,11 @@ struct PutPlan: Sendable {
                 scan.addStandardInput(key: key)
                 continue
             }
-            if options.isRecursive, try PutScan.isFolder(path) {
+            if options.isRecursive, try PutScan.isDirectory(path) {
                 guard isUnder else { throw Self.needsSlash(destination) }
                 // As with rsync: a trailing slash means the contents of the directory, not the directory itself.
                 let name = path.utf8.last == UInt8(ascii: "/") ? "" : try Self.name(of: path) + "/"
-                try scan.add(folder: path, prefix: key + (name == "./" || name == "../" ? "" : name))
+                try scan.add(directory: path, prefix: key + (name == "./" || name == "../" ? "" : name))
             } else if destination.isOneFile {
                 try scan.add(file: path, key: "")
             } else {

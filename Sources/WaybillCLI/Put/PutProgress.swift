@@ -45,14 +45,15 @@ final class PutProgress: Sendable {
     func time(of index: Int) -> Duration { state.withLock { $0.times[index] } ?? .zero }
 
     /// Returns the running uploads, in the order of their files.
-    func flights(at time: Duration) -> [Flight] {
+    func transfers(at time: Duration) -> [TransferRow] {
         let counts = state.withLock { state in
             state.starts.keys.sorted().map { ($0, state.counts[$0]) }
         }
         return counts.map { index, known in
             var retry = known?.count.retry
             retry?.timeLeft -= time - (known?.time ?? time)
-            return Flight(files[index].path, done: known?.count.acknowledged ?? 0, of: files[index].size, retry: retry)
+            return TransferRow(
+                files[index].path, done: known?.count.acknowledged ?? 0, of: files[index].size, retry: retry)
         }
     }
 }

@@ -27,8 +27,8 @@ struct PutReport: Sendable {
     /// The output: the response of a presigned URL if there is one, including that of a rejection, otherwise the URL.
     var output: [UInt8]? {
         switch result {
-        case .success(let stored): stored.answer.isEmpty ? Array("\(stored.url)\n".utf8) : stored.answer
-        case .failure(let error): error.code == .rejected ? refusal(error) : nil
+        case .success(let stored): stored.responseBody.isEmpty ? Array("\(stored.url)\n".utf8) : stored.responseBody
+        case .failure(let error): error.code == .rejected ? rejectionBody(of: error) : nil
         }
     }
 
@@ -73,8 +73,8 @@ struct PutReport: Sendable {
     var body: JSONObject {
         let body: [UInt8]? =
             switch result {
-            case .success(let stored): stored.answer
-            case .failure(let error): error.code == .rejected ? refusal(error) : nil
+            case .success(let stored): stored.responseBody
+            case .failure(let error): error.code == .rejected ? rejectionBody(of: error) : nil
             }
         guard let body, !body.isEmpty else { return [:] }
         return .body(body)
@@ -82,7 +82,7 @@ struct PutReport: Sendable {
 
     /// Returns the response to a rejected presigned URL, which explains the rejection. A rejection by a store has a
     /// code, and its response may quote the signed data.
-    private func refusal(_ error: StoreError) -> [UInt8]? {
+    private func rejectionBody(of error: StoreError) -> [UInt8]? {
         guard file.key.isEmpty, let body = (error.cause as? UploadError)?.response?.body, !body.isEmpty else {
             return nil
         }
@@ -103,7 +103,7 @@ extension Exit {
         if error.isCancelled {
             self = .signal(signal ?? 2)
         } else if error.isStored || error.code == .rejected {
-            self = !error.isStored && Self.isLater(error.status) ? .transient : .rejected
+            self = !error.isStored && Self.isTemporaryRejection(error.status) ? .transient : .rejected
         } else if error.outcome == .unknown {
             self = .unknown
         } else if let exit = Self.storeCodes[error.code.description] ?? Self.codes[error.code.description] {

@@ -14,7 +14,7 @@ struct PutRun {
         try announce()
         Interrupt.arm()
         let progress = PutProgress(files: plan.files)
-        let reporter = BatchReporter(style, console: console) { progress.flights(at: $0) }
+        let reporter = BatchReporter(style, console: console) { progress.transfers(at: $0) }
         let target = plan.target
         let batch = PutBatch(
             of: plan.files, parallel: plan.parallel, failsEarly: plan.failsEarly, progress: progress,
@@ -26,7 +26,7 @@ struct PutRun {
         var summary = FilesSummary(files: plan.files.count, verb: "stored")
         // `nil` after standard output could not be written: the uploads continue, and ended files are reported on
         // standard error.
-        var listener = json
+        var jsonOutput = json
         await Ticker.run(since: start) { time in
             reporter.tick(at: time)
         } during: {
@@ -34,7 +34,7 @@ struct PutRun {
                 let report = PutReport(
                     file: plan.files[result.index], result: result.result, time: progress.time(of: result.index),
                     signal: Interrupt.signal)
-                let exit = finish(result.index, report, &listener)
+                let exit = finish(result.index, report, &jsonOutput)
                 summary.add(result.index, report.ending, exit: exit)
                 if plan.failsEarly, exit != .done { batch.cancel() }
             }
@@ -44,7 +44,7 @@ struct PutRun {
         summary.acknowledged = batch.acknowledged
         summary.time = ContinuousClock.now - start
         summary.signal = Interrupt.signal
-        return summary.finish(console, listener, isQuiet: output.silent || json != nil)
+        return summary.finish(console, jsonOutput, isQuiet: output.silent || json != nil)
     }
 
     private func announce() throws(CommandFailure) {
@@ -53,15 +53,15 @@ struct PutRun {
             try json.write(
                 "start", ["files": plan.files.count, "total": plan.files.reduce(0) { $0 + $1.size }])
         } else if !output.silent, !console.canRedraw, let first = plan.files.first {
-            let place = plan.files.count == 1 ? plan.target.place(of: first.key) : "the store"
-            console.line("sending \(Figures.count(plan.files.count, "file")) to \(place)")
+            let destination = plan.files.count == 1 ? plan.target.location(of: first.key) : "the store"
+            console.line("sending \(Figures.count(plan.files.count, "file")) to \(destination)")
         }
     }
 
     /// Prints the output of a file, reports its result, and returns the exit status.
-    private func finish(_ index: Int, _ report: PutReport, _ listener: inout JSONOutput?) -> Exit {
+    private func finish(_ index: Int, _ report: PutReport, _ jsonOutput: inout JSONOutput?) -> Exit {
         var exit = console.write(
-            "file", Self.head(index, report.file, plan) + report.members, response: report.body, to: &listener,
+            "file", Self.head(index, report.file, plan) + report.members, response: report.body, to: &jsonOutput,
             report.exit)
         if json == nil, let output = report.output {
             exit = console.deliver(exit) { () throws(CommandFailure) in
@@ -78,7 +78,7 @@ struct PutRun {
     }
 
     static func head(_ index: Int, _ file: PutFile, _ plan: PutPlan) -> JSONObject {
-        ["index": index, "file": file.path, "to": plan.target.place(of: file.key)]
+        ["index": index, "file": file.path, "to": plan.target.location(of: file.key)]
     }
 }
 
@@ -95,7 +95,7 @@ extension PutRun {
             let size = file.isPipe ? "length unknown until it is read" : ByteCount(bytes: file.size).description
             try output.write(
                 "file", Self.head(index, file, plan) + ["total": file.isPipe ? nil : file.size],
-                ["\(file.path) -> \(plan.target.place(of: file.key)) (\(size))"])
+                ["\(file.path) -> \(plan.target.location(of: file.key)) (\(size))"])
             return file.size
         }
         return try dryRun.finish()

@@ -43,7 +43,7 @@ struct PutScan: Sendable {
     }
 
     /// Returns whether a path is a directory. A link to a directory is rejected, because `-r` does not follow links.
-    static func isFolder(_ path: String) throws(CommandFailure) -> Bool {
+    static func isDirectory(_ path: String) throws(CommandFailure) -> Bool {
         let status = try status(of: path, followsLinks: false)
         guard status.st_mode & S_IFMT == S_IFLNK else { return status.st_mode & S_IFMT == S_IFDIR }
         guard try Self.status(of: path, followsLinks: true).st_mode & S_IFMT != S_IFDIR else {
@@ -56,20 +56,20 @@ struct PutScan: Sendable {
     }
 
     /// Adds all files in a directory, with keys that start with a prefix.
-    mutating func add(folder path: String, prefix: String) throws(CommandFailure) {
+    mutating func add(directory path: String, prefix: String) throws(CommandFailure) {
         var waiting = [(path: path, relative: "")]
         var found: [PutFile] = []
-        while let folder = waiting.popLast() {
-            for name in try Self.names(in: folder.path) {
-                let relative = folder.relative.isEmpty ? name : "\(folder.relative)/\(name)"
-                let place = folder.path.hasSuffix("/") ? "\(folder.path)\(name)" : "\(folder.path)/\(name)"
-                let status = try Self.status(of: place, followsLinks: false)
+        while let parent = waiting.popLast() {
+            for name in try Self.names(in: parent.path) {
+                let relative = parent.relative.isEmpty ? name : "\(parent.relative)/\(name)"
+                let child = parent.path.hasSuffix("/") ? "\(parent.path)\(name)" : "\(parent.path)/\(name)"
+                let status = try Self.status(of: child, followsLinks: false)
                 switch status.st_mode & S_IFMT {
                 case S_IFDIR:
-                    if !filter.excludes(relative) { waiting.append((place, relative)) }
+                    if !filter.excludes(relative) { waiting.append((child, relative)) }
                 case S_IFREG:
-                    guard filter.takes(relative) else { continue }
-                    found.append(PutFile(path: place, key: prefix + relative, size: Int64(status.st_size)))
+                    guard filter.accepts(relative) else { continue }
+                    found.append(PutFile(path: child, key: prefix + relative, size: Int64(status.st_size)))
                 case S_IFLNK: skippedLinks += 1
                 default: skippedOthers += 1
                 }
@@ -94,9 +94,9 @@ struct PutScan: Sendable {
         return status
     }
 
-    private static func names(in folder: String) throws(CommandFailure) -> [String] {
-        guard let directory = unsafe SystemPath.with(folder, { unsafe opendir($0) }) else {
-            throw .source(errno, "The directory \(Redaction.quoted(folder))", cannot: "read")
+    private static func names(in path: String) throws(CommandFailure) -> [String] {
+        guard let directory = unsafe SystemPath.with(path, { unsafe opendir($0) }) else {
+            throw .source(errno, "The directory \(Redaction.quoted(path))", cannot: "read")
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []
@@ -114,7 +114,7 @@ struct PutFilter: Sendable, Hashable {
     var includes: [String] = []
     var excludes: [String] = []
 
-    func takes(_ relative: String) -> Bool {
+    func accepts(_ relative: String) -> Bool {
         guard !excludes(relative) else { return false }
         return includes.isEmpty || includes.contains { Self.matches($0, relative) }
     }

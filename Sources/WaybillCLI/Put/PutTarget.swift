@@ -43,7 +43,7 @@ extension [PutFile] {
 /// A destination that files can be sent to.
 protocol PutTarget: Sendable {
     /// Returns the location of a key for output.
-    func place(of key: String) -> String
+    func location(of key: String) -> String
     /// Throws if a key is invalid.
     func check(key: String) throws(StoreError)
     /// Starts an upload.
@@ -75,10 +75,10 @@ struct PutStored: Sendable {
     /// The URL of the object, without a signature.
     var url: String
     /// The body of the response, if it should be printed.
-    var answer: [UInt8] = []
+    var responseBody: [UInt8] = []
     /// Additional members for `--json`.
     var members: JSONObject = [:]
-    /// A note for the line of the file, such as `went on after 3 parts`.
+    /// A note for the line of the file, such as `resumed after 3 parts`.
     var note: String?
 }
 

@@ -16,7 +16,7 @@ struct QiniuTarget: PutTarget {
     ) throws(StoreError) {
         self.bucket = bucket
         try QiniuName.check(bucket: bucket)
-        try Self.refuse(command, headers)
+        try Self.checkOptions(command, headers)
         guard !options.transfer.tls.insecureSkipVerification else {
             throw StoreError(
                 .encryptionRequired,
@@ -29,7 +29,7 @@ struct QiniuTarget: PutTarget {
         self.options = try Self.objectOptions(command)
     }
 
-    func place(of key: String) -> String { "qiniu://\(bucket)/\(key)" }
+    func location(of key: String) -> String { "qiniu://\(bucket)/\(key)" }
 
     func check(key: String) throws(StoreError) {
         try QiniuName.check(key: key)
@@ -38,10 +38,10 @@ struct QiniuTarget: PutTarget {
     func start(_ file: PutFile) -> PutTransfer {
         let upload = client.startUpload(
             .file(path: file.source, contentType: contentType), to: file.key, options: options)
-        let place = place(of: file.key)
+        let url = location(of: file.key)
         return PutTransfer(upload, size: file.size) { object in
             PutStored(
-                url: place,
+                url: url,
                 members: [
                     "key": object.key, "hash": object.hash, "isHashChecked": object.isHashChecked,
                     "requestID": object.requestID, "resumedBytes": object.resumedBytes,
@@ -53,7 +53,7 @@ struct QiniuTarget: PutTarget {
     // MARK: From the command line
 
     /// Throws for options that Qiniu does not support.
-    static func refuse(_ command: PutCommand, _ headers: HTTPFields) throws(StoreError) {
+    static func checkOptions(_ command: PutCommand, _ headers: HTTPFields) throws(StoreError) {
         for (isGiven, name) in [
             (!headers.isEmpty, "-H"), (command.object.access != nil, "--acl"),
             (command.object.storageClass != nil, "--storage-class"), (command.store.endpoint != nil, "--endpoint"),

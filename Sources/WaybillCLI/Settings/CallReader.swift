@@ -11,7 +11,7 @@ struct CallReader: Sendable {
             /// A flag by its first long name.
             case flag(String)
             /// A word that is neither an option nor an option's value.
-            case bare(String)
+            case positional(String)
             /// `--`, or an option that the command does not support.
             case other
         }
@@ -44,7 +44,7 @@ struct CallReader: Sendable {
         while let word = rest.popFirst() {
             if word == "--" {
                 pieces.append(Piece(kind: .other, words: [word]))
-                pieces += rest.map { Piece(kind: .bare($0), words: [$0]) }
+                pieces += rest.map { Piece(kind: .positional($0), words: [$0]) }
                 break
             }
             if word.utf8.starts(with: "--".utf8) {
@@ -52,7 +52,7 @@ struct CallReader: Sendable {
             } else if Self.isOption(word) {
                 readLetters(word, &rest, &pieces)
             } else {
-                pieces.append(Piece(kind: .bare(word), words: [word]))
+                pieces.append(Piece(kind: .positional(word), words: [word]))
             }
         }
         return pieces
@@ -68,7 +68,7 @@ struct CallReader: Sendable {
             return pieces.append(Piece(kind: .flag(argument.longNames[0]), words: [word]))
         }
         let joined = end.map { String(word[word.utf8.index(after: $0)...]) }
-        take(argument, joined, [word], &rest, &pieces)
+        readOption(argument, joined, [word], &rest, &pieces)
     }
 
     /// Reads a cluster such as `-kvFname=value`. If it contains an unknown letter, it is left unchanged.
@@ -84,16 +84,16 @@ struct CallReader: Sendable {
                 continue
             }
             pieces += flags
-            guard !cluster.isEmpty else { return take(argument, nil, ["-\(letter)"], &rest, &pieces) }
+            guard !cluster.isEmpty else { return readOption(argument, nil, ["-\(letter)"], &rest, &pieces) }
             // The text after an option's letter is its value.
             if cluster.first == "=" { cluster.removeFirst() }
             let value = String(cluster)
-            return take(argument, value, ["--\(argument.longNames[0])=\(value)"], &rest, &pieces)
+            return readOption(argument, value, ["--\(argument.longNames[0])=\(value)"], &rest, &pieces)
         }
         pieces += flags
     }
 
-    private func take(
+    private func readOption(
         _ argument: CommandTree.Argument, _ joined: String?, _ words: [String], _ rest: inout ArraySlice<String>,
         _ pieces: inout [Piece]
     ) {

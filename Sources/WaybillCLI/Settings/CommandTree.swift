@@ -14,7 +14,7 @@ final class CommandTree: Sendable {
     let shouldDisplay: Bool
     let subcommands: [CommandTree]
     private let command: any ParsableCommand.Type
-    private let known = Locked<[Argument]?>(nil)
+    private let cachedArguments = Locked<[Argument]?>(nil)
 
     /// An option, a flag or a positional argument.
     struct Argument: Decodable, Sendable {
@@ -57,9 +57,9 @@ final class CommandTree: Sendable {
 
     /// The options, flags and positional arguments of this command.
     var arguments: [Argument] {
-        known.withLock { known in
-            let arguments = known ?? (subcommands.isEmpty ? Self.arguments(of: command) : [])
-            known = arguments
+        cachedArguments.withLock { cached in
+            let arguments = cached ?? (subcommands.isEmpty ? Self.arguments(of: command) : [])
+            cached = arguments
             return arguments
         }
     }
@@ -92,7 +92,7 @@ final class CommandTree: Sendable {
     }
 
     /// Returns whether this command has an option with this name.
-    func knows(_ name: String) -> Bool { settings.contains { $0.longNames.contains(name) } }
+    func hasOption(named name: String) -> Bool { settings.contains { $0.longNames.contains(name) } }
 
     /// Returns the commands without subcommands, this one or those below it, with full names. `path` is this one's
     /// name.

@@ -3,12 +3,12 @@ import ArgumentParser
 /// A call as passed to ArgumentParser, with only the first of arguments that may be repeated any number of times.
 ///
 /// ArgumentParser's time grows with the square of the number of arguments; with 20,000 files it took 16 seconds. The
-/// command adds the other arguments after parsing: ``TakesManyArguments/take(_:)``.
+/// command adds the other arguments after parsing: ``TakesManyArguments/addRemaining(of:)``.
 struct LongCall: Sendable, Hashable {
     /// The words for ArgumentParser.
     private(set) var words: [String] = []
     /// The other values by the first long names of their options; those of positional arguments have an empty name.
-    private(set) var others: [String: [String]] = [:]
+    private(set) var remaining: [String: [String]] = [:]
 
     /// Removes repetitions of the names in `many`.
     init(_ pieces: [CallReader.Piece], many: Set<String>) {
@@ -18,14 +18,14 @@ struct LongCall: Sendable, Hashable {
                 words += piece.words
                 continue
             }
-            others[name, default: []].append(value)
+            remaining[name, default: []].append(value)
         }
     }
 
     private static func argument(of piece: CallReader.Piece) -> (name: String, value: String)? {
         switch piece.kind {
         case .option(let name, let value?): (name, value)
-        case .bare(let word): ("", word)
+        case .positional(let word): ("", word)
         case .option(_, nil), .flag, .other: nil
         }
     }
@@ -47,10 +47,10 @@ extension TakesManyArguments {
     static var manyNames: Set<String> { Set(manyArguments.keys) }
 
     /// Adds the arguments that were not passed to ArgumentParser.
-    mutating func take(_ call: LongCall) throws(CommandFailure) {
-        for (name, place) in Self.manyArguments {
-            guard let values = call.others[name] else { continue }
-            switch place {
+    mutating func addRemaining(of call: LongCall) throws(CommandFailure) {
+        for (name, property) in Self.manyArguments {
+            guard let values = call.remaining[name] else { continue }
+            switch property {
             case .texts(let path): self[keyPath: path] += values
             case .numbers(let path):
                 for value in values {

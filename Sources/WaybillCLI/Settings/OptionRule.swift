@@ -10,12 +10,12 @@ struct OptionRule: Sendable {
     /// The long names of the options.
     let names: [String]
     /// Whether a call accepts the setting.
-    let isTaken: @Sendable (SettingsCall, SettingsCall.Default) -> Bool
+    let accepts: @Sendable (SettingsCall, SettingsCall.Default) -> Bool
 
     /// Returns whether a call accepts a setting.
     static func allow(_ setting: SettingsCall.Default, in call: SettingsCall) -> Bool {
         all.allSatisfy { rule in
-            !rule.commands.contains(call.path) || !rule.names.contains(setting.name) || rule.isTaken(call, setting)
+            !rule.commands.contains(call.path) || !rule.names.contains(setting.name) || rule.accepts(call, setting)
         }
     }
 
@@ -58,7 +58,7 @@ extension OptionRule {
                 !(setting.appliesToAllCommands && namesSource(setting.value))
             },
             OptionRule(commands: ["post", "put"], names: ["header"]) { call, setting in
-                !call.has("queue") || QueueCheck.takes(setting.value)
+                !call.has("queue") || QueueCheck.accepts(setting.value)
             },
         ] + networkRules + formRules + storeRules + imageRules
 
@@ -67,8 +67,8 @@ extension OptionRule {
         let commands = ["post", "put", "outbox run"]
         return [
             needs("cert", commands, ["key", "pass", "cert-type"]),
-            gives(way: "cert", commands, ["key", "pass", "cert-type"]),
-            gives(way: "proxy", commands, ["proxy-user"]),
+            overridden(by: "cert", commands, ["key", "pass", "cert-type"]),
+            overridden(by: "proxy", commands, ["proxy-user"]),
             excluded(by: "ipv4", commands, ["ipv6"]), excluded(by: "ipv6", commands, ["ipv4"]),
             OptionRule(commands: ["outbox run"], names: ["credential"]) { _, setting in
                 !(setting.appliesToAllCommands && !namesSource(setting.value))
@@ -80,7 +80,7 @@ extension OptionRule {
         OptionRule(commands: ["post", "form build"], names: ["form"]) { call, setting in
             // The command reports a malformed argument.
             guard let argument = try? FormArgument(setting.value) else { return true }
-            if !call.sendsEach, argument.patterns.contains(where: \.isOpen) { return false }
+            if !call.sendsEach, argument.patterns.contains(where: \.hasPlaceholder) { return false }
             switch argument.source {
             case .credential: return call.has("queue")
             case .environment, .textFile: return !call.has("queue")
@@ -98,7 +98,7 @@ extension OptionRule {
     private static let storeRules: [OptionRule] = [
         put(["region", "endpoint", "sign-version", "acl", "storage-class", "header"]) { call, _ in call.store != .qiniu
         },
-        gives(way: "endpoint", ["put"], ["region"]), gives(way: "region", ["put"], ["endpoint"]),
+        overridden(by: "endpoint", ["put"], ["region"]), overridden(by: "region", ["put"], ["endpoint"]),
         put(["insecure", "redirect", "location-trusted", "idempotency", "idempotency-window"]) { call, _ in
             call.store == .presigned
         },
@@ -112,7 +112,7 @@ extension OptionRule {
 
     private static let imageRules: [OptionRule] = [
         OptionRule(commands: ["shrink"], names: ["json"]) { call, _ in
-            let output = call.values(of: "output").last ?? (call.bare == ["-"] ? "-" : "")
+            let output = call.values(of: "output").last ?? (call.positionals == ["-"] ? "-" : "")
             return output != "-"
         },
         // A value for one part of a form.
@@ -133,14 +133,14 @@ extension OptionRule {
         OptionRule(commands: commands, names: names) { call, _ in !call.has(name) }
     }
 
-    private static func gives(way name: String, _ commands: [String], _ names: [String]) -> OptionRule {
+    private static func overridden(by name: String, _ commands: [String], _ names: [String]) -> OptionRule {
         OptionRule(commands: commands, names: names) { call, _ in !call.given.contains(name) }
     }
 
     private static func put(
-        _ names: [String], _ isTaken: @escaping @Sendable (SettingsCall, SettingsCall.Default) -> Bool
+        _ names: [String], _ accepts: @escaping @Sendable (SettingsCall, SettingsCall.Default) -> Bool
     ) -> OptionRule {
-        OptionRule(commands: ["put"], names: names, isTaken: isTaken)
+        OptionRule(commands: ["put"], names: names, accepts: accepts)
     }
 
     /// Returns whether a value names the source of a credential: `name=env:variable`, `name=@file`.
@@ -154,7 +154,7 @@ extension SettingsCall {
 
     /// The store of `put`. The command reports an invalid destination.
     var store: Store {
-        switch bare.last.flatMap({ try? PutDestination($0) }) {
+        switch positionals.last.flatMap({ try? PutDestination($0) }) {
         case .oss?: .oss
         case .qiniu?: .qiniu
         // Only a presigned URL is stored in a file.
@@ -174,9 +174,9 @@ extension SettingsCall {
             guard name == nil || argument.name == name else { return false }
             // The files in a list are not known before it is read.
             if argument.sendsEach, has("each-from") { return true }
-            let filled = argument.sendsEach ? files.map(argument.filled) : [argument]
-            return filled.contains { filled in
-                guard case .files(let sent) = filled.source else { return false }
+            let expanded = argument.sendsEach ? files.map(argument.expanded) : [argument]
+            return expanded.contains { argument in
+                guard case .files(let sent) = argument.source else { return false }
                 // A part that the setting names is converted to a JPEG, unless it has another content type.
                 return sent.contains { FormAssembly.isJPEG($0) || name != nil && $0.contentType == nil }
             }

@@ -31,7 +31,7 @@ struct ParsedCall {
         let call = LongCall(pieces, many: Self.many(names, of: root))
         var command = try await root.asyncParseAsRoot(names + call.words)
         if var many = command as? any TakesManyArguments {
-            try many.take(call)
+            try many.addRemaining(of: call)
             command = many
         }
         self.command = command
@@ -72,10 +72,10 @@ struct ParsedCall {
             case .option(let name, let value?) where !byteOptions.contains(name) && !SystemPath.isUTF8(value):
                 throw .usage(
                     "--\(name): the value is not UTF-8. Only file names and parts of a form may contain other bytes.")
-            case .bare(let word) where !byteCommands.contains(path) && !SystemPath.isUTF8(word):
+            case .positional(let word) where !byteCommands.contains(path) && !SystemPath.isUTF8(word):
                 throw .usage(
                     "\(Redaction.quoted(word)) is not UTF-8. Percent-encode such bytes in a URL.")
-            case .option, .bare, .flag, .other: break
+            case .option, .positional, .flag, .other: break
             }
         }
     }

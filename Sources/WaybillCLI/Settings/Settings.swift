@@ -26,7 +26,7 @@ struct Settings {
             if isGiven, !argument.isRepeating { continue }
             defaults += try values(of: argument, path)
         }
-        return words.prefix(depth) + call.takeAll(defaults).flatMap(\.words) + rest
+        return words.prefix(depth) + call.addAccepted(defaults).flatMap(\.words) + rest
     }
 
     private func values(
@@ -37,7 +37,7 @@ struct Settings {
             return try setting(argument, name, value, section: "") { .usage("\(Self.variable(name)): \($0)") }
                 .map { setting in
                     var setting = setting
-                    setting.nearness = .max
+                    setting.specificity = .max
                     return [setting]
                 } ?? []
         }
@@ -62,7 +62,7 @@ struct Settings {
         var setting = SettingsCall.Default(
             name: argument.longNames[0], value: value, words: ["--\(name)=\(value)"],
             appliesToAllCommands: section.isEmpty,
-            nearness: section.count)
+            specificity: section.count)
         guard argument.kind == .flag else { return setting }
         setting.words = ["--\(name)"]
         switch value.lowercased() {
@@ -82,20 +82,20 @@ struct Settings {
                 }
                 throw file!.problem(line.number, "There is no command \"\(line.section)\".\(near ?? "")")
             }
-            let knowing = command.leaves(under: line.section).filter { $0.tree.knows(line.name) }
-            guard knowing.isEmpty || !knowing.allSatisfy({ OptionRule.isPerCall(line.name, in: $0.path) }) else {
+            let matching = command.leaves(under: line.section).filter { $0.tree.hasOption(named: line.name) }
+            guard matching.isEmpty || !matching.allSatisfy({ OptionRule.isPerCall(line.name, in: $0.path) }) else {
                 throw file!.problem(
                     line.number,
                     "--\(line.name) can't be a setting, because it belongs to a single call. "
                         + "Pass it on the command line."
                 )
             }
-            guard !knowing.isEmpty else {
-                let place = line.section.isEmpty ? "No command has an" : "waybill \(line.section) has no"
+            guard !matching.isEmpty else {
+                let subject = line.section.isEmpty ? "No command has an" : "waybill \(line.section) has no"
                 let names = command.leaves(under: line.section).flatMap { $0.tree.settings.flatMap(\.longNames) }
                 throw file!.problem(
                     line.number,
-                    "\(place) option --\(line.name).\(Suggestion.sentence(for: line.name, among: names))")
+                    "\(subject) option --\(line.name).\(Suggestion.sentence(for: line.name, among: names))")
             }
         }
     }

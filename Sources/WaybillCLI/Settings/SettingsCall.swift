@@ -10,7 +10,7 @@ struct SettingsCall: Sendable, Hashable {
         /// Whether it applies to all commands.
         var appliesToAllCommands: Bool
         /// The specificity of the setting. More specific settings are added first.
-        var nearness: Int
+        var specificity: Int
     }
 
     /// The name of the command, such as `outbox run`.
@@ -18,7 +18,7 @@ struct SettingsCall: Sendable, Hashable {
     /// The long names of the options on the command line.
     private(set) var given: Set<String> = []
     /// The positional arguments.
-    private(set) var bare: [String] = []
+    private(set) var positionals: [String] = []
     /// The values of the options by their first long names, with an empty value for each flag.
     private var values: [String: [String]] = [:]
 
@@ -30,11 +30,11 @@ struct SettingsCall: Sendable, Hashable {
             switch piece.kind {
             case .option(let name, let value):
                 given.formUnion(reader.names(of: name))
-                take(name, value ?? "")
+                add(name, value ?? "")
             case .flag(let name):
                 given.formUnion(reader.names(of: name))
-                take(name, "")
-            case .bare(let word): bare.append(word)
+                add(name, "")
+            case .positional(let word): positionals.append(word)
             case .other: break
             }
         }
@@ -50,16 +50,16 @@ struct SettingsCall: Sendable, Hashable {
     /// setting may depend on another one.
     ///
     /// - Returns: The added settings, in their original order.
-    mutating func takeAll(_ settings: [Default]) -> [Default] {
-        var left = settings.indices.sorted { (-settings[$0].nearness, $0) < (-settings[$1].nearness, $1) }
-        var taken: [Int] = []
-        while let next = left.firstIndex(where: { OptionRule.allow(settings[$0], in: self) }) {
-            let index = left.remove(at: next)
-            taken.append(index)
-            take(settings[index].name, settings[index].value)
+    mutating func addAccepted(_ settings: [Default]) -> [Default] {
+        var remaining = settings.indices.sorted { (-settings[$0].specificity, $0) < (-settings[$1].specificity, $1) }
+        var added: [Int] = []
+        while let next = remaining.firstIndex(where: { OptionRule.allow(settings[$0], in: self) }) {
+            let index = remaining.remove(at: next)
+            added.append(index)
+            add(settings[index].name, settings[index].value)
         }
-        return taken.sorted().map { settings[$0] }
+        return added.sorted().map { settings[$0] }
     }
 
-    private mutating func take(_ name: String, _ value: String) { values[name, default: []].append(value) }
+    private mutating func add(_ name: String, _ value: String) { values[name, default: []].append(value) }
 }

@@ -1,7 +1,7 @@
 /// The settings file: options by their long names, for all commands or for a single one.
 ///
 /// ```text
-/// # for every command that knows it
+/// # for every command that has it
 /// cacert = /etc/ssl/bank.pem
 ///
 /// [post]
@@ -43,7 +43,7 @@ struct SettingsFile: Sendable, Hashable {
             lines.append(
                 Line(
                     section: section, name: name.hasPrefix("--") ? String(name.dropFirst(2)) : name,
-                    value: Self.unquoted(Self.trimmed(line[line.index(after: equals)...])), number: index + 1))
+                    value: Self.removingQuotes(Self.trimmed(line[line.index(after: equals)...])), number: index + 1))
         }
     }
 
@@ -79,7 +79,7 @@ struct SettingsFile: Sendable, Hashable {
     }
 
     /// Removes double quotes, which preserve leading and trailing spaces of a value.
-    private static func unquoted(_ value: String) -> String {
+    private static func removingQuotes(_ value: String) -> String {
         value.count >= 2 && value.hasPrefix("\"") && value.hasSuffix("\"")
             ? String(value.dropFirst().dropLast()) : value
     }

@@ -21,7 +21,7 @@ struct VariableCheck {
         let texts = ours.compactMap { name -> String? in
             switch options[name] {
             case .isRead?: return nil
-            case .isOfCall(let option)?: return "\(name) (pass --\(option) on the command line)"
+            case .isPerCall(let option)?: return "\(name) (pass --\(option) on the command line)"
             case nil:
                 // The user chooses the names of credentials.
                 if name.hasPrefix(CredentialName.variable(of: "")) { return nil }
@@ -35,7 +35,7 @@ struct VariableCheck {
     private enum Use: Hashable {
         case isRead
         /// For an option that must be given with each call, or that may be repeated.
-        case isOfCall(String)
+        case isPerCall(String)
     }
 
     private func options() -> [String: Use] {
@@ -45,7 +45,7 @@ struct VariableCheck {
                 for name in argument.longNames {
                     let isRead = !argument.isRepeating && !OptionRule.isPerCall(argument.longNames[0], in: leaf.path)
                     let variable = Settings.variable(name)
-                    if isRead || options[variable] == nil { options[variable] = isRead ? .isRead : .isOfCall(name) }
+                    if isRead || options[variable] == nil { options[variable] = isRead ? .isRead : .isPerCall(name) }
                 }
             }
         }

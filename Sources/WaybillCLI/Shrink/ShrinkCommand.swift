@@ -123,13 +123,13 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
         let run = ShrinkRun(jobs: jobs, options: options, replaces: force, page: report)
         return try await run.run { job, outcome throws(CommandFailure) in
             switch outcome {
-            case .success(let picture):
+            case .success(let report):
                 if let json {
-                    try json.write(isSingle ? "summary" : "picture", picture.members)
+                    try json.write(isSingle ? "summary" : "picture", report.members)
                 } else {
-                    Console.standard.line(picture.line)
+                    Console.standard.line(report.line)
                 }
-                if let warning = picture.warning(options) { Console.standard.line(warning) }
+                if let warning = report.warning(options) { Console.standard.line(warning) }
             case .failure(let failure) where !isSingle:
                 // A signal is reported once, not for each image.
                 if failure.isInterruption { return }

@@ -30,7 +30,7 @@ enum ShrinkPlan {
             guard output != "-" else {
                 throw .usage("Standard output accepts one image; got \(inputs.count). Use {name} in -o.")
             }
-            if let output, !OutputPattern(text: output).isOpen {
+            if let output, !OutputPattern(text: output).hasPlaceholder {
                 throw .usage(
                     "All \(inputs.count) images would be written to \(Redaction.quoted(output)). "
                         + "Write {name} for their names, as in -o 'small/{name}.jpg'.")
@@ -39,7 +39,7 @@ enum ShrinkPlan {
         guard page != "-" else { throw .usage("--report must name a file.") }
         let jobs = inputs.map { input in
             guard let output else {
-                return ShrinkJob(input: input, output: input == "-" ? "-" : OutputPattern.beside(input))
+                return ShrinkJob(input: input, output: input == "-" ? "-" : OutputPattern.defaultPath(for: input))
             }
             return ShrinkJob(input: input, output: output == "-" ? "-" : OutputPattern(text: output).path(for: input))
         }
@@ -49,9 +49,9 @@ enum ShrinkPlan {
 
     /// Throws if two results would have the same path, or a result would replace another input.
     static func check(_ jobs: [ShrinkJob], _ page: String?) throws(CommandFailure) {
-        var makers: [String: String] = [:]
+        var sources: [String: String] = [:]
         for job in jobs where job.output != "-" {
-            if let other = makers.updateValue(job.input, forKey: place(of: job.output)) {
+            if let other = sources.updateValue(job.input, forKey: canonicalPath(of: job.output)) {
                 throw .usage(
                     "\(Redaction.quoted(other)) and \(Redaction.quoted(job.input)) would both be written to "
                         + "\(Redaction.quoted(job.output)). Choose different names."
@@ -59,19 +59,19 @@ enum ShrinkPlan {
             }
         }
         if let page {
-            if let maker = makers.updateValue("the report", forKey: place(of: page)) {
+            if let source = sources.updateValue("the report", forKey: canonicalPath(of: page)) {
                 throw .usage(
-                    "\(Redaction.quoted(maker)) and the report would both be written to \(Redaction.quoted(page)). "
+                    "\(Redaction.quoted(source)) and the report would both be written to \(Redaction.quoted(page)). "
                         + "Choose different names."
                 )
             }
         }
         // With `--force`, a result may replace its own input, but never an input that has not been read yet.
         for job in jobs where job.input != "-" {
-            for place in Set([place(of: job.input), target(of: job.input)]) {
-                guard let maker = makers[place], maker != job.input else { continue }
+            for path in Set([canonicalPath(of: job.input), resolvedPath(of: job.input)]) {
+                guard let source = sources[path], source != job.input else { continue }
                 throw .usage(
-                    "The result of \(Redaction.quoted(maker)) would replace the input \(Redaction.quoted(job.input)). "
+                    "The result of \(Redaction.quoted(source)) would replace the input \(Redaction.quoted(job.input)). "
                         + "Choose another name."
                 )
             }
@@ -79,10 +79,10 @@ enum ShrinkPlan {
     }
 
     /// Returns a canonical path: the directory without links and dots, and the file's name.
-    static func place(of path: String) -> String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "\(target(of: "."))/\(path)" }
-        let folder = slash == path.startIndex ? "/" : String(path[..<slash])
-        return "\(directory(folder))/\(path[path.utf8.index(after: slash)...])"
+    static func canonicalPath(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "\(resolvedPath(of: "."))/\(path)" }
+        let parent = slash == path.startIndex ? "/" : String(path[..<slash])
+        return "\(directory(parent))/\(path[path.utf8.index(after: slash)...])"
     }
 
     /// Returns a canonical path of a directory, whose last components may not exist yet.
@@ -104,7 +104,7 @@ enum ShrinkPlan {
     }
 
     /// Returns the path with all links resolved, if it exists.
-    static func target(of path: String) -> String {
+    static func resolvedPath(of path: String) -> String {
         guard let found = unsafe SystemPath.with(path, { unsafe realpath($0, nil) }) else { return path }
         defer { unsafe free(found) }
         return unsafe SystemPath.text(of: UnsafeRawBufferPointer(start: found, count: strlen(found)))
@@ -113,16 +113,16 @@ enum ShrinkPlan {
 
 /// The directories that a run creates for its results. Those that are empty at its end are removed.
 final class CreatedDirectories: Sendable {
-    private let made = Locked<[String]>([])
+    private let created = Locked<[String]>([])
 
     /// Creates the missing directories of a path like `mkdir -p`, with permissions according to the umask.
-    func make(above path: String) throws(CommandFailure) {
+    func createParents(of path: String) throws(CommandFailure) {
         let slashes = path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") && $0 != path.startIndex }
         guard let last = slashes.last, !Self.isDirectory(String(path[..<last])) else { return }
         for slash in slashes {
             let directory = String(path[..<slash])
             if unsafe mkdir(directory, 0o777) == 0 {
-                made.withLock { $0.append(directory) }
+                created.withLock { $0.append(directory) }
             } else if errno != EEXIST {
                 throw .output(errno, "The directory \(Redaction.quoted(directory))", cannot: "created")
             }
@@ -131,7 +131,7 @@ final class CreatedDirectories: Sendable {
 
     /// Removes the created directories that are empty.
     func removeEmpty() {
-        for directory in made.withLock({ $0.reversed() }) { unsafe _ = rmdir(directory) }
+        for directory in created.withLock({ $0.reversed() }) { unsafe _ = rmdir(directory) }
     }
 
     private static func isDirectory(_ path: String) -> Bool {

@@ -4,30 +4,30 @@ import Waybill
 struct ShrinkReport: Sendable {
     var input: String
     var output: String
-    var picture: JPEGReport
+    var image: JPEGReport
 
     /// The line of an image: `card.jpg → card-waybill.jpg: 3.4 MiB → 99.9 KiB, 1632 × 1224, quality 71; was 4000 ×
     /// 3000; removed Exif, XMP`.
     var line: String {
-        var line = "\(name) → \(Self.shown(output, "standard output")): \(ImageText.change(picture))"
-        if picture.width != picture.originalWidth || picture.height != picture.originalHeight {
-            line += "; originally \(picture.originalWidth) × \(picture.originalHeight)"
+        var line = "\(name) → \(Self.shown(output, "standard output")): \(ImageText.change(image))"
+        if image.width != image.originalWidth || image.height != image.originalHeight {
+            line += "; originally \(image.originalWidth) × \(image.originalHeight)"
         }
-        if picture.orientation != 1 { line += ", rotated upright" }
-        if let profile = picture.convertedProfile { line += ", colors converted from \(profile)" }
-        if let profile = picture.droppedProfile { line += ", profile \(profile) dropped without conversion" }
-        if !picture.stripped.isEmpty { line += "; removed \(picture.stripped.joined(separator: ", "))" }
+        if image.orientation != 1 { line += ", rotated upright" }
+        if let profile = image.convertedProfile { line += ", colors converted from \(profile)" }
+        if let profile = image.droppedProfile { line += ", profile \(profile) dropped without conversion" }
+        if !image.stripped.isEmpty { line += "; removed \(image.stripped.joined(separator: ", "))" }
         return line
     }
 
     /// Returns a warning if text in the result may be unreadable.
-    func warning(_ options: JPEGOptions) -> String? { ImageText.warning(name, picture, options) }
+    func warning(_ options: JPEGOptions) -> String? { ImageText.warning(name, image, options) }
 
     var members: JSONObject {
         let head: JSONObject = ["result": "succeeded", "exit": Exit.done, "input": input, "output": output]
-        return head + ImageText.members(picture) + [
-            "orientation": picture.orientation, "convertedProfile": picture.convertedProfile,
-            "droppedProfile": picture.droppedProfile, "removed": picture.stripped, "cpuSeconds": picture.cpuTime,
+        return head + ImageText.members(image) + [
+            "orientation": image.orientation, "convertedProfile": image.convertedProfile,
+            "droppedProfile": image.droppedProfile, "removed": image.stripped, "cpuSeconds": image.cpuTime,
         ]
     }
 
@@ -38,12 +38,12 @@ struct ShrinkReport: Sendable {
 
 /// The summary of all images of a call.
 struct ShrinkSummary: Sendable {
-    let made: [ShrinkReport]
+    let successes: [ShrinkReport]
     let failures: [CommandFailure]
     private let signal: Int32?
 
     init(outcomes: [ShrinkRun.Outcome], signal: Int32?) {
-        made = outcomes.compactMap { outcome in if case .success(let report) = outcome { report } else { nil } }
+        successes = outcomes.compactMap { outcome in if case .success(let report) = outcome { report } else { nil } }
         failures = outcomes.compactMap { outcome in if case .failure(let failure) = outcome { failure } else { nil } }
         self.signal = signal
     }
@@ -51,17 +51,17 @@ struct ShrinkSummary: Sendable {
     /// The failure of the call: that of a signal, if one arrived, otherwise that of the first failed image.
     var failure: CommandFailure? {
         guard let first = failures.first(where: \.isInterruption) ?? failures.first else { return nil }
-        let count = failures.count + made.count
+        let count = failures.count + successes.count
         guard count > 1 else { return first }
         let reason = first.isInterruption ? "were not processed: stopped by a signal" : "failed"
         return CommandFailure(
             code: first.code, exit: first.exit, message: "\(failures.count) of \(count) images \(reason).")
     }
 
-    /// The summary line: `12 images: 41.2 MiB → 1.2 MiB (2.9 %); 1 not made`.
+    /// The summary line: `12 images: 41.2 MiB → 1.2 MiB (2.9 %); 1 failed`.
     var line: String {
         let sizes = "\(Figures.size(before)) → \(Figures.size(after)) (\(ReportText.share(after, of: before)))"
-        var line = "\(Figures.count(made.count, "image")): \(sizes)"
+        var line = "\(Figures.count(successes.count, "image")): \(sizes)"
         if !failures.isEmpty { line += "; \(failures.count) failed" }
         return line
     }
@@ -69,13 +69,14 @@ struct ShrinkSummary: Sendable {
     var members: JSONObject {
         [
             "result": failures.isEmpty ? "succeeded" : "failed", "exit": failure?.exit ?? .done,
-            "pictures": made.count + failures.count, "failed": failures.count, "originalBytes": before, "bytes": after,
+            "pictures": successes.count + failures.count, "failed": failures.count, "originalBytes": before,
+            "bytes": after,
             "signal": signal,
         ]
     }
 
-    var before: Int { made.reduce(0) { $0 + $1.picture.originalBytes } }
-    var after: Int { made.reduce(0) { $0 + $1.picture.bytes } }
+    var before: Int { successes.reduce(0) { $0 + $1.image.originalBytes } }
+    var after: Int { successes.reduce(0) { $0 + $1.image.bytes } }
 }
 
 extension CommandFailure {

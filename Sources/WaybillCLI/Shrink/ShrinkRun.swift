@@ -30,10 +30,10 @@ struct ShrinkRun: Sendable {
     func run(each: (ShrinkJob, Outcome) throws(CommandFailure) -> Void) async throws(CommandFailure) -> [Outcome] {
         // After all files were closed: a file with a temporary name would keep its directory from being removed.
         defer { directories.removeEmpty() }
-        return try await makeAll(each)
+        return try await recompressAll(each)
     }
 
-    private func makeAll(
+    private func recompressAll(
         _ each: (ShrinkJob, Outcome) throws(CommandFailure) -> Void
     ) async throws(CommandFailure) -> [Outcome] {
         // Opened before the work, which may take long, so that an invalid path fails immediately.
@@ -43,24 +43,24 @@ struct ShrinkRun: Sendable {
             jobs.contains { $0.input == "-" }
             ? try InputFile.read("-", limit: Self.maximumImageBytes, for: "the image") : nil
         Interrupt.arm()
-        let cancelling = Cancelling()
-        Interrupt.onFirst { _ in cancelling.cancel() }
+        let cancellation = CancellationGroup()
+        Interrupt.onFirst { _ in cancellation.cancel() }
         var outcomes: [Outcome] = []
         var entries: [ReportImage] = []
         try await order.run(jobs) { job in
-            await cancelling.run { await make(job, piped) }
-        } take: { made throws(CommandFailure) in
-            outcomes.append(made.outcome)
-            entries.append(made.picture)
-            try each(jobs[outcomes.count - 1], made.outcome)
+            await cancellation.run { await recompress(job, piped) }
+        } deliver: { result throws(CommandFailure) in
+            outcomes.append(result.outcome)
+            entries.append(result.entry)
+            try each(jobs[outcomes.count - 1], result.outcome)
         }
-        let isAnyMade = outcomes.contains { if case .success = $0 { true } else { false } }
-        if let file, isAnyMade, Interrupt.signal == nil {
+        let hasSuccess = outcomes.contains { if case .success = $0 { true } else { false } }
+        if let file, hasSuccess, Interrupt.signal == nil {
             let report = ReportPage(options: options, entries: entries)
             try file.append(Array(report.head.utf8))
             try await order.run(Array(entries.enumerated())) { number, entry in
-                await cancelling.run { await ReportSection(entry, number: number + 1, options, budget).html() }
-            } take: { html throws(CommandFailure) in
+                await cancellation.run { await ReportSection(entry, number: number + 1, options, budget).html() }
+            } deliver: { html throws(CommandFailure) in
                 try file.append(Array(html.utf8))
             }
             if Interrupt.signal == nil { try file.commit(Array(report.foot.utf8)) }
@@ -69,13 +69,13 @@ struct ShrinkRun: Sendable {
     }
 
     /// The maximum size of an image that the decoder accepts.
-    private static let maximumImageBytes = Int(PipedPart.largestImage)
+    private static let maximumImageBytes = Int(PipedPart.maxImageBytes)
 
     /// Returns the path of a copy of a FIFO or a shell's pipe, because it can be read only once; `nil` for a file.
     private static func copyOfPipe(_ path: String) async throws(CommandFailure) -> String? {
         guard PipedInput.isPipe(path) else { return nil }
         do {
-            return try await PipedInput(path, limit: PipedPart.largestImage).copied().path
+            return try await PipedInput(path, limit: PipedPart.maxImageBytes).copied().path
         } catch let failure as CommandFailure {
             throw failure
         } catch {
@@ -88,29 +88,29 @@ struct ShrinkRun: Sendable {
         OrderedWork(window: max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) + 2)
     }
 
-    private struct Made: Sendable {
+    private struct JobResult: Sendable {
         var outcome: Outcome
-        var picture: ReportImage
+        var entry: ReportImage
     }
 
-    private func make(_ job: ShrinkJob, _ piped: [UInt8]?) async -> Made {
+    private func recompress(_ job: ShrinkJob, _ piped: [UInt8]?) async -> JobResult {
         var input: JPEGInput = job.input == "-" ? .bytes(piped ?? []) : .file(job.input)
         do throws(CommandFailure) {
             if job.input != "-", let path = try await Self.copyOfPipe(job.input) { input = .file(path) }
             let result = try await write(job, input)
-            let report = ShrinkReport(input: job.input, output: job.output, picture: result.report)
+            let report = ShrinkReport(input: job.input, output: job.output, image: result.report)
             // For a page, results are read from their files again: a thousand of them would use too much memory.
             let after: JPEGInput = job.output == "-" ? .bytes(result.bytes) : .file(job.output)
-            return Made(
+            return JobResult(
                 outcome: .success(report),
-                picture: ReportImage(
+                entry: ReportImage(
                     name: job.input, before: input, after: after, outcome: .success(report),
                     thumbnail: await thumbnail(of: result), originalLink: links?.link(to: job.input),
                     resultLink: links?.link(to: job.output)))
         } catch {
-            return Made(
+            return JobResult(
                 outcome: .failure(error),
-                picture: ReportImage(name: job.input, before: input, after: input, outcome: .failure(error)))
+                entry: ReportImage(name: job.input, before: input, after: input, outcome: .failure(error)))
         }
     }
 
@@ -123,7 +123,7 @@ struct ShrinkRun: Sendable {
     }
 
     private func openFile(_ path: String, mode: mode_t = 0o600) throws(CommandFailure) -> OutputFile {
-        try directories.make(above: path)
+        try directories.createParents(of: path)
         return try OutputFile(path, replaces: replaces, mode: mode)
     }
 
@@ -157,7 +157,7 @@ extension CommandFailure {
 }
 
 /// Cancels work on a signal: running tasks, and tasks that start later.
-private final class Cancelling: Sendable {
+private final class CancellationGroup: Sendable {
     private struct State {
         var isCancelled = false
         var next = 0

@@ -7,30 +7,30 @@ struct InputChunks: AsyncSequence, Sendable {
     typealias Element = [UInt8]
 
     private let descriptor: Int32
-    private let shown: String
+    private let displayName: String
 
     /// Opens a file; `-` is standard input. It stays open until the process ends.
     init(_ path: String) throws(CommandFailure) {
-        shown = path == "-" ? "standard input" : "\(Redaction.quoted(path))"
+        displayName = path == "-" ? "standard input" : "\(Redaction.quoted(path))"
         descriptor = path == "-" ? 0 : unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else {
             let code = errno
             throw CommandFailure(
                 code: code == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
-                message: "\(shown) can't be read: \(SystemText.of(code)).")
+                message: "\(displayName) can't be read: \(SystemText.of(code)).")
         }
     }
 
-    func makeAsyncIterator() -> Iterator { Iterator(descriptor: descriptor, shown: shown) }
+    func makeAsyncIterator() -> Iterator { Iterator(descriptor: descriptor, displayName: displayName) }
 
     struct Iterator: AsyncIteratorProtocol {
         let descriptor: Int32
-        let shown: String
+        let displayName: String
         private var buffer = [UInt8](repeating: 0, count: 65_536)
 
-        init(descriptor: Int32, shown: String) {
+        init(descriptor: Int32, displayName: String) {
             self.descriptor = descriptor
-            self.shown = shown
+            self.displayName = displayName
         }
 
         mutating func next() async throws -> [UInt8]? {
@@ -47,7 +47,7 @@ struct InputChunks: AsyncSequence, Sendable {
                 guard count >= 0 else {
                     throw CommandFailure(
                         code: .fileNotReadable, exit: .source,
-                        message: "\(shown) can't be read: \(SystemText.of(errno)).")
+                        message: "\(displayName) can't be read: \(SystemText.of(errno)).")
                 }
                 return count == 0 ? nil : Array(buffer[..<count])
             }

@@ -5,20 +5,20 @@ import Waybill
 /// Reads small inputs completely: text values, header lines, images from a pipe.
 enum InputFile {
     /// The maximum size of a text in bytes.
-    static let largestText = 16 << 20
+    static let maxTextBytes = 16 << 20
 
     /// Reads a file, or standard input for `-`.
     ///
     /// Accepts only regular files, and pipes passed by the shell (`/dev/stdin`, `/dev/fd/63`): a FIFO on disk might
     /// wait for a writer indefinitely, and a device might never end.
-    static func read(_ path: String, limit: Int = largestText, for purpose: String) throws(CommandFailure) -> [UInt8] {
+    static func read(_ path: String, limit: Int = maxTextBytes, for purpose: String) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         try forEachChunk(of: path, for: purpose) { chunk throws(CommandFailure) in
             bytes += chunk
             guard bytes.count <= limit else {
                 throw CommandFailure(
                     code: .fileNotReadable, exit: .source,
-                    message: "\(purpose): \(shown(path)) has more than \(Figures.size(limit)).")
+                    message: "\(purpose): \(displayName(path)) has more than \(Figures.size(limit)).")
             }
         }
         return bytes
@@ -30,16 +30,16 @@ enum InputFile {
     ) throws(CommandFailure) {
         if path == "-" { return try readAll(0, path, purpose, body) }
         let descriptor = unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-        let shown = shown(path)
+        let displayName = displayName(path)
         guard descriptor >= 0 else {
-            throw .source(errno, "\(purpose): \(shown)", cannot: "read")
+            throw .source(errno, "\(purpose): \(displayName)", cannot: "read")
         }
         defer { close(descriptor) }
         var status = stat()
         let isFromShell = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG || isFromShell else {
             throw CommandFailure(
-                code: .fileNotReadable, exit: .source, message: "\(purpose): \(shown) is not a regular file.")
+                code: .fileNotReadable, exit: .source, message: "\(purpose): \(displayName) is not a regular file.")
         }
         _ = fcntl(descriptor, F_SETFL, 0)
         try readAll(descriptor, path, purpose, body)
@@ -55,7 +55,7 @@ enum InputFile {
         throw .source(errno, Redaction.quoted(path), cannot: "sent")
     }
 
-    private static func shown(_ path: String) -> String {
+    private static func displayName(_ path: String) -> String {
         path == "-" ? "standard input" : "\(Redaction.quoted(path))"
     }
 
@@ -68,7 +68,7 @@ enum InputFile {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
-                throw .source(errno, "\(purpose): \(shown(path))", cannot: "read")
+                throw .source(errno, "\(purpose): \(displayName(path))", cannot: "read")
             }
             guard count > 0 else { return }
             try body(buffer[..<count])

@@ -10,10 +10,10 @@ import Waybill
 /// A signal that was ignored when the process started (`nohup`, a background job) stays ignored.
 enum Interrupt {
     /// The first received signal, or `nil`. It is set before the callback of ``onFirst(_:)``.
-    static var signal: Int32? { heard.withLock { $0 } }
+    static var signal: Int32? { receivedSignal.withLock { $0 } }
 
     // A copy of the handler's variables, which another thread could not read without a race.
-    private static let heard = Locked<Int32?>(nil)
+    private static let receivedSignal = Locked<Int32?>(nil)
 
     /// Starts to intercept signals, so that a signal between the start of the work and ``onFirst(_:)`` does not end the
     /// process. Call once.
@@ -21,17 +21,17 @@ enum Interrupt {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { return }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        unsafe wakeUp = ends[1]
+        unsafe pipeWriteEnd = ends[1]
         // Access each variable before the handler can: Swift initializes a global variable at its first use.
         unsafe firstSignal = 0
         unsafe firstTime = 0
-        unsafe listening = ends[0]
+        unsafe pipeReadEnd = ends[0]
         for number in [SIGINT, SIGTERM] { install(number) }
     }
 
     /// Calls back on a dedicated thread when the first signal arrives, or has arrived since ``arm()``.
     static func onFirst(_ body: @escaping @Sendable (Int32) -> Void) {
-        let reader = unsafe listening
+        let reader = unsafe pipeReadEnd
         guard reader >= 0 else { return }
         // If no thread can be started, the first signal is ignored and the second one ends the command.
         _ = BlockingThread.start {
@@ -39,7 +39,7 @@ enum Interrupt {
             while true {
                 let count = unsafe read(reader, &number, 1)
                 if count == 1 {
-                    heard.withLock { $0 = Int32(number) }
+                    receivedSignal.withLock { $0 = Int32(number) }
                     return body(Int32(number))
                 }
                 if count == 0 || errno != EINTR { return }
@@ -53,7 +53,7 @@ enum Interrupt {
         unsafe sigaction(number, nil, &before)
         let isIgnored = unsafe unsafeBitCast(before.__sigaction_handler.sa_handler, to: Int.self) == 1
         guard !isIgnored else { return }
-        unsafe action.__sigaction_handler.sa_handler = takeSignal
+        unsafe action.__sigaction_handler.sa_handler = handleSignal
         action.sa_flags = SA_RESTART
         unsafe sigaction(number, &action, nil)
     }
@@ -61,11 +61,11 @@ enum Interrupt {
 
 nonisolated(unsafe) private var firstSignal: Int32 = 0
 nonisolated(unsafe) private var firstTime: Int64 = 0
-nonisolated(unsafe) private var wakeUp: Int32 = -1
-nonisolated(unsafe) private var listening: Int32 = -1
+nonisolated(unsafe) private var pipeWriteEnd: Int32 = -1
+nonisolated(unsafe) private var pipeReadEnd: Int32 = -1
 
 /// Runs in signal context, where only async-signal-safe functions are allowed (`signal-safety(7)`).
-private func takeSignal(_ number: Int32) {
+private func handleSignal(_ number: Int32) {
     let saved = errno
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
@@ -77,6 +77,6 @@ private func takeSignal(_ number: Int32) {
     unsafe firstSignal = number
     unsafe firstTime = milliseconds
     var byte = UInt8(truncatingIfNeeded: number)
-    unsafe _ = write(wakeUp, &byte, 1)
+    unsafe _ = write(pipeWriteEnd, &byte, 1)
     errno = saved
 }

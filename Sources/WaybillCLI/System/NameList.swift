@@ -6,7 +6,7 @@ import Waybill
 /// Names are bytes: quotes and backslashes have no meaning, and a CR is part of the name. Empty names are skipped.
 struct NameList {
     /// Linux paths have 4,096 bytes at most. A longer name means that the names are separated by something else.
-    static let longestName = 65_536
+    static let maxNameBytes = 65_536
 
     private let separator: UInt8
     private var pending: [UInt8] = []
@@ -33,9 +33,9 @@ struct NameList {
             rest = rest[(end + 1)...]
         }
         pending += rest
-        guard pending.count <= Self.longestName else {
+        guard pending.count <= Self.maxNameBytes else {
             throw .usage(
-                "--each-from: a name has more than \(Self.longestName) bytes. Write one name per line"
+                "--each-from: a name has more than \(Self.maxNameBytes) bytes. Write one name per line"
                     + (separator == 0 ? ", or leave out -0." : ", or use -0 if they are terminated by NUL bytes."))
         }
     }

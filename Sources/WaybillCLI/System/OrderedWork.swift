@@ -8,18 +8,18 @@ struct OrderedWork {
     /// - Parameters:
     ///   - inputs: The inputs.
     ///   - work: The work for each input.
-    ///   - take: Receives each result. If it throws, running work is cancelled, and nothing more is delivered.
-    /// - Throws: The error of `take`.
+    ///   - deliver: Receives each result. If it throws, running work is cancelled, and nothing more is delivered.
+    /// - Throws: The error of `deliver`.
     func run<Input: Sendable, Output: Sendable>(
         _ inputs: [Input], work: @escaping @Sendable (Input) async -> Output,
-        take: (Output) throws(CommandFailure) -> Void
+        deliver: (Output) throws(CommandFailure) -> Void
     ) async throws(CommandFailure) {
         let failure = await withTaskGroup(of: (Int, Output).self, returning: CommandFailure?.self) { group in
             var started = 0
-            var taken = 0
+            var delivered = 0
             var waiting: [Int: Output] = [:]
             func startSome() {
-                while started < inputs.count, started < taken + window {
+                while started < inputs.count, started < delivered + window {
                     let (index, input) = (started, inputs[started])
                     group.addTask { (index, await work(input)) }
                     started += 1
@@ -29,9 +29,9 @@ struct OrderedWork {
             while let (index, output) = await group.next() {
                 waiting[index] = output
                 do throws(CommandFailure) {
-                    while let output = waiting.removeValue(forKey: taken) {
-                        try take(output)
-                        taken += 1
+                    while let output = waiting.removeValue(forKey: delivered) {
+                        try deliver(output)
+                        delivered += 1
                     }
                 } catch {
                     group.cancelAll()

@@ -16,7 +16,7 @@ final class PipedInput: Sendable {
     }
 
     /// The name of the input in messages.
-    let shown: String
+    let displayName: String
     private let path: String
     private let limit: Int64
     private let state = Locked(State())
@@ -33,7 +33,7 @@ final class PipedInput: Sendable {
     /// Creates an input; `-` is standard input. More than `limit` bytes are an error.
     init(_ path: String, limit: Int64 = .max) {
         (self.path, self.limit) = (path, limit)
-        shown = Self.isStandardInput(path) ? "standard input" : "\(Redaction.quoted(path))"
+        displayName = Self.isStandardInput(path) ? "standard input" : "\(Redaction.quoted(path))"
     }
 
     /// Returns whether a path other than `-` must be copied before it can be sent.
@@ -139,13 +139,13 @@ extension PipedInput {
             guard size <= limit else {
                 throw CommandFailure(
                     code: CommandFailure.Code("tooManyBytes"), exit: .source,
-                    message: "\(shown) exceeds \(ByteCount(bytes: limit)), the maximum size of an image.")
+                    message: "\(displayName) exceeds \(ByteCount(bytes: limit)), the maximum size of an image.")
             }
         }
     }
 
     private func failure(_ number: Int32) -> CommandFailure {
-        .source(number, shown, cannot: "read")
+        .source(number, displayName, cannot: "read")
     }
 
     private func spillFailed(_ error: BodyError) -> CommandFailure {
@@ -153,7 +153,7 @@ extension PipedInput {
         return CommandFailure(
             code: .writeFailed, exit: .fatal,
             message:
-                "\(shown) can't be copied to a temporary file: \(reason). Free disk space, or set the "
+                "\(displayName) can't be copied to a temporary file: \(reason). Free disk space, or set the "
                 + "environment variable TMPDIR to another directory.")
     }
 }
@@ -168,14 +168,14 @@ struct PipedPart: PartPreparing {
     let onPrepared: (@Sendable (JPEGReport) -> Void)?
 
     /// The maximum size of an image that the decoder accepts.
-    static let largestImage: Int64 = 40_000_000
+    static let maxImageBytes: Int64 = 40_000_000
 
     /// Creates a part with a file name.
     static func part(
         _ name: String, _ path: String, fileName: String?, contentType: String?, _ image: JPEGOptions?,
         onPrepared: (@Sendable (JPEGReport) -> Void)? = nil
     ) -> MultipartPart {
-        let input = PipedInput(path, limit: image == nil ? .max : largestImage)
+        let input = PipedInput(path, limit: image == nil ? .max : maxImageBytes)
         // As with curl: the last component of the path, and a dash for standard input.
         let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
         let fileName = fileName ?? last

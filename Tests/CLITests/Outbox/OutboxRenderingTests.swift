@@ -123,14 +123,14 @@ import Waybill
         }
         let all = ["WAYBILL_OUTBOX": "/w", "XDG_STATE_HOME": "/x", "HOME": "/h"]
         func place(_ named: String?, without names: String...) throws -> String {
-            try OutboxPlace.path(named) { names.contains($0) ? nil : all[$0] }
+            try OutboxLocation.path(named) { names.contains($0) ? nil : all[$0] }
         }
         #expect(try place("n") == "n" && place(nil) == "/w")
         #expect(try place(nil, without: "WAYBILL_OUTBOX") == "/x/waybill/outbox")
         #expect(try place(nil, without: "WAYBILL_OUTBOX", "XDG_STATE_HOME") == "/h/.local/state/waybill/outbox")
         #expect(throws: CommandFailure.self) { try place(nil, without: "WAYBILL_OUTBOX", "XDG_STATE_HOME", "HOME") }
         #expect(
-            try OutboxPlace.path(nil) { ["XDG_STATE_HOME": "relative", "HOME": "/h"][$0] }
+            try OutboxLocation.path(nil) { ["XDG_STATE_HOME": "relative", "HOME": "/h"][$0] }
                 == "/h/.local/state/waybill/outbox")
     }
 

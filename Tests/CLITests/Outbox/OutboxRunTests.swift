@@ -162,7 +162,7 @@ import WaybillCore
 
     @Test func `a signal leaves the request in flight time for its response`() async throws {
         let gate = Gate()
-        let fixture = try OutboxFixture(Behaviour([.read(), .wait(gate), .send(Answer(200))]))
+        let fixture = try OutboxFixture(Behaviour([.read(), .wait(gate), .send(ScriptedResponse(200))]))
         for text in ["first", "second"] { _ = try await fixture.queue("-F", "a=\(text)") }
         let child = try fixture.startOutbox("run", "-j", "1")
         try await fixture.server.waitUntil { $0.requests.first?.isComplete == true }
@@ -191,7 +191,7 @@ import WaybillCore
         #expect(
             second.exit == .status(75) && second.errorText.contains("Another process delivers"), "\(second.errorText)")
         #expect(try await fixture.queue("-F", "small=1").text == "2\n")
-        try await fixture.server.waitUntil { $0.requests.contains { $0.answered == 200 } }
+        try await fixture.server.waitUntil { $0.requests.contains { $0.responseStatus == 200 } }
         let check = try await fixture.outbox("check")
         #expect(check.exit == .status(0) && check.text.contains("another process uses it"), "\(check.text)")
         #expect(try await fixture.outbox("pause", "--batch", "large").text == "1 item paused\n")

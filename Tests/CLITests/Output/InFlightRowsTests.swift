@@ -18,15 +18,15 @@ struct InFlightRowsTests {
     }
 
     @Test func `each file of a form has its stage, and text fields have none`() {
-        let stages = Flight.parts(of: progress([100_000, 40_000, 0])).map(\.stage)
+        let stages = TransferRow.parts(of: progress([100_000, 40_000, 0])).map(\.stage)
         #expect(stages == [.acknowledged, .sending, .waiting])
         #expect(
-            Flight.parts(of: progress([100_000, 40_000, 0], sent: 300_400)).map(\.stage) == [
+            TransferRow.parts(of: progress([100_000, 40_000, 0], sent: 300_400)).map(\.stage) == [
                 .acknowledged, .sent, .sent,
             ])
-        #expect(Flight.parts(of: progress([0, 0])).map(\.stage) == [.sending, .waiting])
-        #expect(Flight.parts(of: progress([40_000])).isEmpty)
-        #expect(Flight.parts(of: progress([0, 0], phase: .connecting)).isEmpty)
+        #expect(TransferRow.parts(of: progress([0, 0])).map(\.stage) == [.sending, .waiting])
+        #expect(TransferRow.parts(of: progress([40_000])).isEmpty)
+        #expect(TransferRow.parts(of: progress([0, 0], phase: .connecting)).isEmpty)
     }
 
     @Test(arguments: [
@@ -40,32 +40,32 @@ struct InFlightRowsTests {
         (16, ["  f0: 0.j…  ac…", "  f1: 1.j…  se…", "  f2: 2.j…  wa…"]),
     ])
     func `a row drops fields that do not fit`(_ columns: Int, _ lines: [String]) {
-        let flights = Flight.parts(of: progress([100_000, 40_000, 0]))
-        #expect(InFlightRows.texts(flights, columns: columns, rows: 24) == lines)
+        let transfers = TransferRow.parts(of: progress([100_000, 40_000, 0]))
+        #expect(InFlightRows.lines(transfers, columns: columns, rows: 24) == lines)
     }
 
     @Test func `when rows do not fit, files in flight are shown and others are counted`() {
-        let flights = Flight.parts(of: progress([100_000, 100_000, 40_000, 0, 0, 0]))
-        let lines = InFlightRows.texts(flights, columns: 80, rows: 5)
+        let transfers = TransferRow.parts(of: progress([100_000, 100_000, 40_000, 0, 0, 0]))
+        let lines = InFlightRows.lines(transfers, columns: 80, rows: 5)
         #expect(
             lines == [
                 "  f2: 2.jpg  sending       39.1 of 97.7 KiB", "  f3: 3.jpg  waiting       0 B of 97.7 KiB",
                 "  and 2 acknowledged, 2 waiting",
             ])
-        #expect(InFlightRows.texts(flights, columns: 80, rows: 3).isEmpty)
+        #expect(InFlightRows.lines(transfers, columns: 80, rows: 3).isEmpty)
     }
 
     @Test func `rows never exceed the width or height of the terminal`() {
         let names = ["f", "身份证正面身份证正面身份证正面", String(repeating: "long", count: 30), "\u{1B}[2J\u{202E}"]
-        let flights = (0..<40).map { index -> Flight in
-            let stage: Flight.Stage = Flight.Stage.allCases[(index / 4) % 4]
+        let transfers = (0..<40).map { index -> TransferRow in
+            let stage: TransferRow.Stage = TransferRow.Stage.allCases[(index / 4) % 4]
             let total: Int64? = index % 3 == 0 ? nil : 1_099_511_627_776
-            return Flight(name: names[index % 4], stage: stage, done: Int64(index), total: total)
+            return TransferRow(name: names[index % 4], stage: stage, done: Int64(index), total: total)
         }
         for columns in 1...120 {
             for rows in 1...30 {
-                let lines = InFlightRows.texts(flights, columns: columns, rows: rows)
-                #expect(lines.count <= min(InFlightRows.most, max(0, rows - 2)))
+                let lines = InFlightRows.lines(transfers, columns: columns, rows: rows)
+                #expect(lines.count <= min(InFlightRows.maxCount, max(0, rows - 2)))
                 #expect(lines.allSatisfy { TerminalText.columns(of: $0) <= max(columns - 1, 1) })
             }
         }
@@ -75,10 +75,10 @@ struct InFlightRowsTests {
         let retry = UploadRetry(
             reason: "503 Service Unavailable", delay: .seconds(2), timeLeft: .milliseconds(1_200), number: 1, limit: 3)
         let progress = UploadProgress(phase: .retrying, attempt: 1, acknowledged: 10, total: 20, retry: retry)
-        let flights = [Flight("a.jpg", progress), Flight("b.jpg", done: 10, of: 20, retry: retry)]
-        #expect(flights.map(\.stage) == [.retrying, .retrying])
+        let transfers = [TransferRow("a.jpg", progress), TransferRow("b.jpg", done: 10, of: 20, retry: retry)]
+        #expect(transfers.map(\.stage) == [.retrying, .retrying])
         #expect(
-            InFlightRows.texts(flights, columns: 80, rows: 24) == [
+            InFlightRows.lines(transfers, columns: 80, rows: 24) == [
                 "  a.jpg  retrying in 2 s: 503 Service Unavailable (attempt 2 of 4)",
                 "  b.jpg  retrying in 2 s: 503 Service Unavailable (attempt 2 of 4)",
             ])

@@ -48,7 +48,7 @@ import Waybill
     /// Creates a page about two photos with the budget of `count` photos.
     private func page(of count: Int, in folder: TemporaryDirectory) async throws -> (text: String, sections: [String]) {
         try FileManager.default.createDirectory(atPath: folder.path("small"), withIntermediateDirectories: false)
-        var pictures: [ReportImage] = []
+        var entries: [ReportImage] = []
         let options = JPEGOptions(maxBytes: .bytes(60_000), mode: .draft)
         for number in 1...2 {
             let name = "photo \(number)#.jpg"
@@ -56,17 +56,17 @@ import Waybill
             let result = try await JPEGRecompressor(options).recompress(file: file)
             let after = try folder.write("small/\(name)", result.bytes)
             let links = ReportLinks(page: folder.path("page.html"))
-            let report = ShrinkReport(input: file, output: after, picture: result.report)
-            pictures.append(
+            let report = ShrinkReport(input: file, output: after, image: result.report)
+            entries.append(
                 ReportImage(
                     name: name, before: .file(file), after: .file(after), outcome: .success(report),
                     thumbnail: Array(result.bytes), originalLink: links.link(to: file),
                     resultLink: links.link(to: after)))
         }
-        let page = ReportPage(options: options, entries: pictures)
+        let page = ReportPage(options: options, entries: entries)
         var sections: [String] = []
-        for (index, picture) in pictures.enumerated() {
-            let section = ReportSection(picture, number: index + 1, options, ReportBudget(count: count))
+        for (index, entry) in entries.enumerated() {
+            let section = ReportSection(entry, number: index + 1, options, ReportBudget(count: count))
             sections.append(await section.html())
         }
         let text = page.head + sections.joined() + page.foot

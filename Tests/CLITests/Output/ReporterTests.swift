@@ -64,7 +64,7 @@ struct ReporterTests {
         let lines = Watched<[String]>([])
         let reporter = BatchReporter(
             .lines(every: .seconds(30)), console: .standard, write: { line in lines.update { $0.append(line) } },
-            flights: { _ in [] })
+            transfers: { _ in [] })
         reporter.update(batch(250))
         for second in 0..<61 { reporter.tick(at: .seconds(second)) }
         reporter.retry("a.jpg", retry)
@@ -106,11 +106,11 @@ struct ReporterTests {
         let count = PutSnapshot(acknowledged: 10, bytesPerSecond: 0, retry: retry)
         #expect(progress.update(0, count, at: .seconds(1)) == retry)
         #expect(progress.update(0, count, at: .seconds(1)) == nil)
-        let flight = progress.flights(at: .seconds(2)).first
-        #expect(flight?.stage == .retrying && flight?.retry?.timeLeft == .seconds(1))
+        let transfer = progress.transfers(at: .seconds(2)).first
+        #expect(transfer?.stage == .retrying && transfer?.retry?.timeLeft == .seconds(1))
         #expect(progress.update(0, PutSnapshot(acknowledged: 20, bytesPerSecond: 5), at: .seconds(3)) == nil)
-        #expect(progress.flights(at: .seconds(3)).first?.stage == .sending)
+        #expect(progress.transfers(at: .seconds(3)).first?.stage == .sending)
         progress.end(0, at: .seconds(4))
-        #expect(progress.flights(at: .seconds(4)).isEmpty && progress.time(of: 0) == .seconds(4))
+        #expect(progress.transfers(at: .seconds(4)).isEmpty && progress.time(of: 0) == .seconds(4))
     }
 }

@@ -77,7 +77,7 @@ import Waybill
         try fields.add("Expect: 100-Continue")
         #expect(fields.expectContinue == .above(.bytes(0)))
         try fields.add("User-Agent:")
-        #expect(fields.isAnonymous && fields.headers.isEmpty)
+        #expect(fields.omitsUserAgent && fields.headers.isEmpty)
         for line in ["Host:", "Content-Type:", "Expect: dinner"] {
             #expect(throws: CommandFailure.self) { try fields.add(line) }
         }
@@ -96,9 +96,9 @@ import Waybill
     }
 
     @Test func `the name of a shrunk image is derived from the original`() {
-        #expect(OutputPattern.beside("card.jpg") == "card-waybill.jpg")
-        #expect(OutputPattern.beside("a.b/card.jpeg") == "a.b/card-waybill.jpg")
-        #expect(OutputPattern.beside("a.b/card") == "a.b/card-waybill.jpg")
-        #expect(OutputPattern.beside("/.hidden") == "/.hidden-waybill.jpg")
+        #expect(OutputPattern.defaultPath(for: "card.jpg") == "card-waybill.jpg")
+        #expect(OutputPattern.defaultPath(for: "a.b/card.jpeg") == "a.b/card-waybill.jpg")
+        #expect(OutputPattern.defaultPath(for: "a.b/card") == "a.b/card-waybill.jpg")
+        #expect(OutputPattern.defaultPath(for: "/.hidden") == "/.hidden-waybill.jpg")
     }
 }

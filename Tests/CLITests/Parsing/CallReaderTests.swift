@@ -50,7 +50,7 @@ struct CallReaderTests {
         #expect(call.words.count == count, "\(call.words)")
         let parsed = try WaybillCommand.parseAsRoot(path.split(separator: " ").map(String.init) + call.words)
         var command = try #require(parsed as? any TakesManyArguments)
-        try command.take(call)
+        try command.addRemaining(of: call)
         switch command {
         case let post as PostCommand: #expect(post.each.files == many)
         case let shrink as ShrinkCommand: #expect(shrink.inputs == many)
@@ -75,7 +75,7 @@ struct CallReaderTests {
         let call = try call(words, of: "post")
         #expect(call.words.count == 6, "\(call.words.prefix(10))")
         var command = try #require(try WaybillCommand.parseAsRoot(["post"] + call.words) as? PostCommand)
-        try command.take(call)
+        try command.addRemaining(of: call)
         #expect(command.request.header.count == 5_000 && command.request.header.last == "X-5000: y")
         let names = try FormAssembly.arguments(command.form, inOrderOf: ["post"] + words).map(\.name)
         #expect(names == (1...5_000).map { $0 % 3 == 0 ? "l\($0)" : "n\($0)" })
@@ -85,7 +85,7 @@ struct CallReaderTests {
         let call = try call(["1", "2", "x"], of: "outbox retry")
         var command = try #require(
             try WaybillCommand.parseAsRoot(["outbox", "retry"] + call.words) as? OutboxRetryCommand)
-        let failure = #expect(throws: CommandFailure.self) { try command.take(call) }
+        let failure = #expect(throws: CommandFailure.self) { try command.addRemaining(of: call) }
         #expect(failure?.exit == .usage && failure?.message.contains("\"x\"") == true)
     }
 }

@@ -108,11 +108,11 @@ import Testing
 
     private func check(post words: [String]) throws {
         let command = try #require(try WaybillCommand.parseAsRoot(words) as? PostCommand)
-        if command.queue.isWanted {
+        if command.queue.isEnabled {
             _ = try PostQueue(command, arguments: words)
         } else {
             try command.queue.checkUnused()
-            if command.each.isWanted {
+            if command.each.isEnabled {
                 _ = try EachPlan(command, arguments: words)
             } else {
                 try command.each.checkUnused()
@@ -146,16 +146,16 @@ import Testing
         let command = try #require(try WaybillCommand.parseAsRoot(words) as? PutCommand)
         let destination = try PutDestination(try #require(command.paths.last))
         let files = try PutPlan.scan(Array(command.paths.dropLast()), to: destination, command.files).files
-        if command.queue.isWanted { try command.checkQueueable() } else { try command.queue.checkUnused() }
-        switch (destination, command.queue.isWanted) {
-        case (.presigned(let url), true): _ = try command.presigned(url, files, Console())
-        case (.oss(let bucket, _), true): _ = try command.objects(ofOSS: bucket, files)
-        case (.qiniu(let bucket, _), true): _ = try command.objects(ofQiniu: bucket, files)
+        if command.queue.isEnabled { try command.checkQueueable() } else { try command.queue.checkUnused() }
+        switch (destination, command.queue.isEnabled) {
+        case (.presigned(let url), true): _ = try command.presignedEntries(url, files, Console())
+        case (.oss(let bucket, _), true): _ = try command.ossEntries(bucket: bucket, files)
+        case (.qiniu(let bucket, _), true): _ = try command.qiniuEntries(bucket: bucket, files)
         case (.presigned, false), (.oss, false): _ = try PutPlan(command, console: Console())
         case (.qiniu, false):
             var fields = PostFields()
             for text in command.request.header { try fields.add(text) }
-            try QiniuTarget.refuse(command, fields.headers)
+            try QiniuTarget.checkOptions(command, fields.headers)
             _ = try QiniuTarget.configuration(command, command.uploadOptions().0)
             #expect(!command.request.insecure)
         }

@@ -98,7 +98,7 @@ import WaybillCore
         let folder = try TemporaryDirectory()
         let files = try files(folder, (0..<4).map { "\($0).txt" })
         let gate = Gate()
-        let server = try LoopbackServer(otherwise: .respond(200).held(at: gate))
+        let server = try LoopbackServer(otherwise: .respond(200).delayed(until: gate))
         let child = try Tool.start(["post", server.url(), "-F", "f=@{}", "--parallel", "2", "--each"] + files)
         try await server.waitUntil { $0.requests.count == 2 }
         gate.open()
@@ -179,7 +179,7 @@ import WaybillCore
         let folder = try TemporaryDirectory()
         let files = try files(folder, ["a", "b", "c"])
         let gate = Gate()
-        let server = try LoopbackServer(.respond(200), otherwise: .respond(200).held(at: gate))
+        let server = try LoopbackServer(.respond(200), otherwise: .respond(200).delayed(until: gate))
         let terminal = try PseudoTerminal(columns: 100)
         let child = try terminal.run(["post", server.url(), "-F", "f=@{}", "--parallel", "1", "--each"] + files)
         try await terminal.waitUntil { $0.contains("1 of 3 files") }

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [200, 400]) func `a response is escaped on a terminal`(_ status: Int) async throws {
-        let server = try LoopbackServer(otherwise: .respond(Answer(status, body: Self.hostile)))
+        let server = try LoopbackServer(otherwise: .respond(ScriptedResponse(status, body: Self.hostile)))
         let mark = status == 200 ? "done: " : "rejected"
         let (text, exit) = try await onTerminal(["post", server.url(), "-F", "a=b"], until: mark)
         #expect(exit == .status(status == 200 ? 0 : 1))
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `a response is escaped on a terminal that -o names`() async throws {
-        let server = try LoopbackServer(otherwise: .respond(Answer(200, body: Self.hostile)))
+        let server = try LoopbackServer(otherwise: .respond(ScriptedResponse(200, body: Self.hostile)))
         let terminal = try PseudoTerminal(columns: 80)
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "-q", "-o", terminal.path])
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -59,7 +59,7 @@ import Testing
 
     @Test func `a response is written unchanged to a pipe and a file`() async throws {
         let folder = try TemporaryDirectory()
-        let server = try LoopbackServer(otherwise: .respond(Answer(200, body: Self.hostile + [0])))
+        let server = try LoopbackServer(otherwise: .respond(ScriptedResponse(200, body: Self.hostile + [0])))
         let piped = try await Tool.run(["post", server.url(), "-F", "a=b"])
         #expect(piped.output == Self.hostile + [0])
         _ = try await Tool.run(["post", server.url(), "-F", "a=b", "-o", folder.path("answer")])
@@ -67,7 +67,8 @@ import Testing
     }
 
     @Test func `binary data is not written to a terminal, and the warning names -o`() async throws {
-        let server = try LoopbackServer(otherwise: .respond(Answer(200, body: Array("GIF89a".utf8) + [0, 1])))
+        let server = try LoopbackServer(
+            otherwise: .respond(ScriptedResponse(200, body: Array("GIF89a".utf8) + [0, 1])))
         let (text, exit) = try await onTerminal(["post", server.url(), "-F", "a=b"], until: "done: ")
         #expect(exit == .status(0))
         #expect(!text.contains("GIF89a"))
@@ -77,7 +78,7 @@ import Testing
     @Test func `the response to a put is escaped on a terminal`() async throws {
         let folder = try TemporaryDirectory()
         let file = try folder.write("a.txt", "contents")
-        let server = try LoopbackServer(otherwise: .respond(Answer(200, body: Self.hostile)))
+        let server = try LoopbackServer(otherwise: .respond(ScriptedResponse(200, body: Self.hostile)))
         let url = server.url("/object?signature=abc")
         let (text, exit) = try await onTerminal(["put", file, url, "--allow-http"], until: "done: ")
         #expect(exit == .status(0), "\(text)")

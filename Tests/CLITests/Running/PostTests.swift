@@ -7,7 +7,8 @@ import WaybillCore
     @Test func `a form is posted, and only the response is written to standard output`() async throws {
         let folder = try TemporaryDirectory()
         let card = try folder.write("card.jpg", [1, 2, 3])
-        let server = try LoopbackServer(.respond(Answer(201, headers: [("X-A", "b")], body: [0x7B, 0, 0xFF, 0x7D])))
+        let server = try LoopbackServer(
+            .respond(ScriptedResponse(201, headers: [("X-A", "b")], body: [0x7B, 0, 0xFF, 0x7D])))
         let run = try await Tool.run(
             ["post", server.url("/form?key=hidden"), "-F", "BUSINESSNO=20240001", "-F", "front=@\(card)"])
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -156,7 +157,7 @@ import WaybillCore
     }
 
     @Test func `a response that is not text is in the summary as base64`() async throws {
-        let server = try LoopbackServer(.respond(Answer(200, body: [0xFF, 0xFE, 0])))
+        let server = try LoopbackServer(.respond(ScriptedResponse(200, body: [0xFF, 0xFE, 0])))
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--json"])
         let summary = try #require(try run.jsonLines().last)
         #expect(summary["bodyBase64"] as? String == "//4A")

@@ -13,7 +13,7 @@ import WaybillCore
         ("Location", "/receipts/17?signature=s3cr3t-signature"), ("X-Auth-Token", "s3cr3t-token"),
         ("X-Foreign", "a\u{202E}b"), ("Empty", ""),
     ]
-    private static let answer = Behaviour.respond(Answer(201, headers: fields, text: "stored"))
+    private static let answer = Behaviour.respond(ScriptedResponse(201, headers: fields, text: "stored"))
 
     /// Returns the response head as the server sends it.
     private static func head(_ status: String, _ fields: [(String, String)], length: Int) -> String {
@@ -28,7 +28,7 @@ import WaybillCore
     @Test func `-i and -D write the same bytes as curl`() async throws {
         let folder = try TemporaryDirectory()
         let fields = Self.fields.filter { !$0.1.isEmpty }
-        let server = try LoopbackServer(otherwise: .respond(Answer(201, headers: fields, text: "stored")))
+        let server = try LoopbackServer(otherwise: .respond(ScriptedResponse(201, headers: fields, text: "stored")))
         let arguments = ["-F", "a=b", "-i", server.url()]
         let ours = try await Tool.run(["post", "-D", folder.path("ours")] + arguments)
         let curl = try await ChildProcess.run("curl", ["-sS", "-D", folder.path("curl")] + arguments)

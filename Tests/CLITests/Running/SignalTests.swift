@@ -89,7 +89,7 @@ import WaybillCore
 
     @Test func `a signal ignored at start stays ignored`() async throws {
         let gate = Gate()
-        let server = try LoopbackServer(.respond(200, body: "ok").held(at: gate))
+        let server = try LoopbackServer(.respond(200, body: "ok").delayed(until: gate))
         let child = try ChildProcess(
             "env", ["--ignore-signal=INT", Tool.path, "post", server.url(), "-F", "a=b", "--json"],
             environment: Tool.environment())

@@ -27,7 +27,7 @@ final class Browser: Sendable {
         ]
         let answer = try await call(driver.port, "POST", "", ["capabilities": ["alwaysMatch": wanted]])
         guard let session = (answer as? [String: Any])?["sessionId"] as? String else {
-            throw BrowserFailure(message: "no session: \(answer)\n\(driver.said)")
+            throw BrowserFailure(message: "no session: \(answer)\n\(driver.output)")
         }
         let browser = Browser(driver: driver, session: session)
         do {

@@ -1,5 +1,5 @@
 // The rows of Docs/ComingFromCurl.md, compiled: each region is the right-hand cell of the row that it is named after. Rows
-// whose cell is a command line are read by the command itself.
+// whose cell is a command line are parsed by the command itself.
 import Foundation
 import Logging
 import Waybill

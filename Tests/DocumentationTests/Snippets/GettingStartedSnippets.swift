@@ -1,5 +1,5 @@
-// The samples of README.md and of the guides, compiled. Between `// snippet:` and `// end` stands what is printed
-// there; what stands around it is what a sample takes for granted.
+// The samples of README.md and of the guides, compiled. The text between `// snippet:` and `// end` is the sample; the
+// code around it declares what the sample uses.
 import Waybill
 
 private func form(token: String, signature: [UInt8], url: String) async throws {

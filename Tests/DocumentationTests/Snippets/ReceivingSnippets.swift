@@ -1,6 +1,6 @@
 import Waybill
 
-/// What a server hands in.
+/// A request of a web server.
 private struct Request {
     var body: AsyncStream<[UInt8]>
     var contentType: String

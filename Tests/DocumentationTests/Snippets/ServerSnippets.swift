@@ -1,4 +1,4 @@
-// The samples of the guides to servers and to security, compiled. The types of a web server are as small here as they can be.
+// The samples of the guides to servers and to security, compiled. The types of the web server are minimal.
 import Waybill
 
 private struct Body: AsyncSequence, Sendable {

@@ -1,4 +1,4 @@
-// The samples of the guide to testing, compiled, and run as well: they are tests.
+// The samples of the guide to testing, compiled and run: they are tests.
 import WaybillCore
 import Testing
 import Waybill
@@ -100,7 +100,7 @@ private func conformance() async throws {
     // end
 }
 
-/// What a reader has written, and put on the shelf beside ours.
+/// A transport implemented by a reader.
 private struct MyTransport: UploadTransport {
     func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
         ScriptedTransport(.responding()).start(request, sink: sink)

@@ -17,11 +17,11 @@ enum Alone {
             "env", ["WAYBILL_ALONE=1", program, "--testing-library", "swift-testing", "--filter", suite])
         #expect(run.exit == .status(0), "\(run.text)\(run.errorText)")
         // A run without any test would also exit with 0.
-        #expect(run.text.contains("Census: "), "\(run.text)\(run.errorText)")
+        #expect(run.text.contains("ProcessResources: "), "\(run.text)\(run.errorText)")
     }
 
-    static func expectNothingLeft(before: Census, after: Census) {
-        print("Census: \(before.descriptors.count) descriptors, \(before.threads.count) threads")
+    static func expectNothingLeft(before: ProcessResources, after: ProcessResources) {
+        print("ProcessResources: \(before.descriptors.count) descriptors, \(before.threads.count) threads")
         #expect(after.descriptors.count <= before.descriptors.count, "before: \(before)\nafter: \(after)")
         #expect(after.threads.count <= before.threads.count, "before: \(before)\nafter: \(after)")
         #expect(!after.threads.contains("waybill-curl"))

@@ -15,7 +15,7 @@ import Waybill
         options.retry = .none
 
         var taken = Self.takeAll()
-        print("Census: \(taken.count) descriptors were free")
+        print("ProcessResources: \(taken.count) descriptors were free")
         // The engine cannot be created.
         let session = UploadSession()
         let first = await #expect(throws: UploadError.self) {

@@ -82,7 +82,7 @@ struct FaultDriver: Sendable {
         return Report(
             result: result, duration: duration(log.entries, since: log.start), log: log, bodySize: length,
             requests: server.requests,
-            complaints: server.state.complaints, isDirect: route.isDirect)
+            complaints: server.state.violations, isDirect: route.isDirect)
     }
 
     /// Returns the time that the row's limit refers to: the time since the last movement, or since the start.

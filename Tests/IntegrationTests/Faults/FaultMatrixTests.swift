@@ -27,9 +27,9 @@ import Waybill
     private func runAlone() async throws {
         // Creates what exists once per process: threads of Swift and of disk access, global state of libcurl.
         try await runAll(FaultTable.rows.filter { $0.limit == .none })
-        let before = await Census.settled { $0.threads.count { $0 == "waybill-curl" } == 0 }
+        let before = await ProcessResources.settled { $0.threads.count { $0 == "waybill-curl" } == 0 }
         try await runAll(FaultTable.rows)
-        let after = await Census.settled { census in
+        let after = await ProcessResources.settled { census in
             census.descriptors.count <= before.descriptors.count && census.threads.count <= before.threads.count
                 && !census.threads.contains("waybill-curl")
         }

@@ -48,7 +48,7 @@ enum FaultTable {
             name: "closed at accept", place: .before, arrival: .finish,
             endings: ended(.connectionLost).union([.failure(.connectionLost, .notSent)])),
         FaultRow(
-            name: "mute at accept", place: .before, arrival: .mute, limit: .stall,
+            name: "mute at accept", place: .before, arrival: .silent, limit: .stall,
             endings: [.failure(.stalled, .incomplete)]),
     ]
 
@@ -90,7 +90,8 @@ enum FaultTable {
                 FaultRow(
                     name: "early \(status)", place: place,
                     behaviours: then(
-                        place, .send(Answer(status, headers: [("Connection", "close")], text: "no")), .close(.finish)),
+                        place, .send(ScriptedResponse(status, headers: [("Connection", "close")], text: "no")),
+                        .close(.finish)),
                     endings: [.failure(.rejected, .rejected)])
             }
         }
@@ -98,17 +99,18 @@ enum FaultTable {
             [
                 FaultRow(
                     name: "early 413, then nothing", place: place,
-                    behaviours: then(place, .send(Answer(413, text: "no")), .hold),
+                    behaviours: then(place, .send(ScriptedResponse(413, text: "no")), .hold),
                     endings: [.failure(.rejected, .rejected)]),
                 FaultRow(
                     name: "early 500", place: place,
                     behaviours: then(
-                        place, .send(Answer(500, headers: [("Connection", "close")], text: "no")), .close(.finish)),
+                        place, .send(ScriptedResponse(500, headers: [("Connection", "close")], text: "no")),
+                        .close(.finish)),
                     endings: [.failure(.rejected, .rejected)]),
                 // The RST may overtake the response (RFC 9112, section 9.6).
                 FaultRow(
                     name: "early 413, then a crash", place: place,
-                    behaviours: then(place, .send(Answer(413, text: "no")), .close(.abandon)),
+                    behaviours: then(place, .send(ScriptedResponse(413, text: "no")), .close(.abandon)),
                     endings: [
                         .failure(.rejected, .rejected), .failure(.connectionLost, .incomplete),
                         .failure(.responseIncomplete, .incomplete),
@@ -116,11 +118,11 @@ enum FaultTable {
                 // A success status for part of the body is not a success, but the server may have processed it.
                 FaultRow(
                     name: "early 200, then nothing", place: place,
-                    behaviours: then(place, .send(Answer(200, text: "yes")), .hold), limit: .stall,
+                    behaviours: then(place, .send(ScriptedResponse(200, text: "yes")), .hold), limit: .stall,
                     endings: [.failure(.bodyNotTaken, .unknown), .failure(.stalled, .unknown)]),
                 FaultRow(
                     name: "early 200, then a reset", place: place,
-                    behaviours: then(place, .send(Answer(200, text: "yes")), .close(.reset)),
+                    behaviours: then(place, .send(ScriptedResponse(200, text: "yes")), .close(.reset)),
                     endings: ended(.bodyNotTaken, .connectionLost, .responseIncomplete)),
                 FaultRow(
                     name: "early garbage", place: place,
@@ -159,9 +161,9 @@ enum FaultTable {
         broken(
             "head cut by a reset", .truncatedResponse("HTTP/1.1 200 OK\r\nConte", .reset), .responseIncomplete,
             .connectionLost),
-        broken("body cut by an end", .bodyCut(announced: 100, sent: "half"), .responseIncomplete),
+        broken("body cut by an end", .truncatedResponseBody(announced: 100, sent: "half"), .responseIncomplete),
         broken(
-            "body cut by a reset", .bodyCut(announced: 100, sent: "half", .reset), .responseIncomplete,
+            "body cut by a reset", .truncatedResponseBody(announced: 100, sent: "half", .reset), .responseIncomplete,
             .connectionLost),
         broken("garbage", .truncatedResponse("SSH-2.0-OpenSSH_9.2\r\n"), .malformedResponse),
         broken("impossible status", .truncatedResponse("HTTP/1.1 9999 Odd\r\n\r\n"), .malformedResponse),
@@ -169,7 +171,8 @@ enum FaultTable {
         broken("endless body", .endlessBody, .responseTooLarge),
         broken(
             "answer in drops",
-            .drip(Answer(200, text: String(repeating: "x", count: 100_000)), piece: 1, pause: .milliseconds(10)),
+            .drip(
+                ScriptedResponse(200, text: String(repeating: "x", count: 100_000)), piece: 1, pause: .milliseconds(10)),
             limit: .response, .responseTimeout),
     ]
 
@@ -180,10 +183,11 @@ enum FaultTable {
             name: "100-continue ignored", place: .after, behaviours: { _ in [Behaviour.respond(200).ignoringExpect()] },
             expectContinue: .above(.kibibytes(1), wait: .milliseconds(50)), endings: [.success(200)]),
         FaultRow(
-            name: "expectation refused with 413", place: .before, behaviours: { _ in [.refuse(413)] },
+            name: "expectation refused with 413", place: .before, behaviours: { _ in [.rejectExpect(413)] },
             expectContinue: .above(.kibibytes(1), wait: .seconds(10)), endings: [.failure(.rejected, .rejected)]),
         FaultRow(
-            name: "expectation refused with 417", place: .before, behaviours: { _ in [.refuse(417), .respond(200)] },
+            name: "expectation refused with 417", place: .before,
+            behaviours: { _ in [.rejectExpect(417), .respond(200)] },
             expectContinue: .above(.kibibytes(1), wait: .seconds(10)), endings: [.success(200)]),
         FaultRow(
             name: "silence after a question", place: .before, behaviours: then(.before, .hold), limit: .stall,

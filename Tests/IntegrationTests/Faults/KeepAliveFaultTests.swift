@@ -73,7 +73,8 @@ import Waybill
 
     @Test(arguments: [1_000, 16 << 20], Shape.allCases)
     func `an upload on a connection that was already closed arrives once`(size: Int, shape: Shape) async throws {
-        let server = try LoopbackServer(Behaviour([.read(), .send(Answer(200)), .close(.abandon)]), keepsBodies: false)
+        let server = try LoopbackServer(
+            Behaviour([.read(), .send(ScriptedResponse(200)), .close(.abandon)]), keepsBodies: false)
         #expect(try await upload(1_000, shape, to: server).get().status == .ok)
         let response = try await upload(size, shape, to: server, twice).get()
         #expect(response.status == .ok)

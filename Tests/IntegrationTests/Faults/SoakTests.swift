@@ -17,10 +17,10 @@ import Waybill
         guard Alone.isAlone else { return try await Alone.run("SoakTests") }
         // Creates what exists once per process.
         try await soak(100, seed: 1)
-        let before = await Census.settled { !$0.threads.contains("waybill-curl") }
+        let before = await ProcessResources.settled { !$0.threads.contains("waybill-curl") }
         let count = unsafe getenv("WAYBILL_SOAK").flatMap { unsafe Int(String(cString: $0)) } ?? 10_000
         try await soak(count, seed: SeededGenerator().seed)
-        let after = await Census.settled { census in
+        let after = await ProcessResources.settled { census in
             census.descriptors.count <= before.descriptors.count && census.threads.count <= before.threads.count
                 && !census.threads.contains("waybill-curl")
         }
@@ -55,7 +55,7 @@ import Waybill
         // Every success arrived, and the server received no more requests than were sent.
         let complete = server.requests.count { $0.isComplete }
         #expect(complete >= result.succeeded && server.requests.count <= count, "seed \(seed)")
-        #expect(server.state.complaints.isEmpty)
+        #expect(server.state.violations.isEmpty)
     }
 
     private static func upload(

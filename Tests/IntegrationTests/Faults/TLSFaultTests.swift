@@ -62,7 +62,7 @@ import Waybill
 
     @Test(arguments: Shape.allCases) func `a silent port ends at the connect timeout`(shape: Shape) async throws {
         let row = FaultRow(
-            name: "mute for TLS", place: .before, arrival: .mute, limit: .connect,
+            name: "mute for TLS", place: .before, arrival: .silent, limit: .connect,
             endings: [.failure(.connectTimeout, .notSent)])
         try await checkBare(row, shape)
     }

@@ -36,7 +36,8 @@ import Waybill
     @Test func `an encrypted response is decrypted before it is validated and decoded`() async throws {
         let yes = try await Self.cipher("-e", Array(#"{"code": 0, "data": {"name": "张三"}}"#.utf8))
         let no = try await Self.cipher("-e", Array(#"{"code": 17, "message": "余额不足"}"#.utf8))
-        let server = try LoopbackServer(.respond(Answer(200, body: yes)), .respond(Answer(200, body: no)))
+        let server = try LoopbackServer(
+            .respond(ScriptedResponse(200, body: yes)), .respond(ScriptedResponse(200, body: no)))
         let receipt = try await session().upload([.text("a", "b")], to: server.url(), as: Receipt.self)
         #expect(receipt.data.name == "张三")
         let error = await #expect(throws: UploadError.self) {
@@ -48,7 +49,7 @@ import Waybill
     @Test func `a response that cannot be decrypted keeps its bytes`() async throws {
         let sealed = try await Self.cipher("-e", Array(#"{"code": 0}"#.utf8))
         let cut = Array(sealed.dropLast())
-        let server = try LoopbackServer(.respond(Answer(200, body: cut)))
+        let server = try LoopbackServer(.respond(ScriptedResponse(200, body: cut)))
         let error = await #expect(throws: UploadError.self) {
             _ = try await session().upload([.text("a", "b")], to: server.url())
         }

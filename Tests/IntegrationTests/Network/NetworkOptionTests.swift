@@ -123,7 +123,7 @@ import Waybill
 
     @Test func `the firstByte metric refers to the response, not the request`() async throws {
         let gate = Gate()
-        let server = try LoopbackServer(.respond(200).held(at: gate))
+        let server = try LoopbackServer(.respond(200).delayed(until: gate))
         let task = UploadSession().start(.data([UInt8](repeating: 7, count: 1_000)), to: server.url())
         for await progress in task.progress where progress.phase == .awaitingResponse { break }
         let waited = try await ContinuousClock().measure {

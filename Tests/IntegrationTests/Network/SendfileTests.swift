@@ -176,7 +176,7 @@ struct SendfileTests {
 
     @Test func `an early rejection is the response`() async throws {
         let server = try LoopbackServer(
-            Behaviour([.read(1 << 20), .send(Answer(413)), .hold]), receiveBuffer: .kibibytes(64))
+            Behaviour([.read(1 << 20), .send(ScriptedResponse(413)), .hold]), receiveBuffer: .kibibytes(64))
         let error = await #expect(throws: UploadError.self) {
             try await UploadSession().upload(.file(path: file), to: server.url(), options: patient)
         }

@@ -99,7 +99,11 @@ package struct NameTable: Sendable {
     private static func file(_ row: Row) -> TableForm {
         TableForm(
             "file name: \(row.id)",
-            [.file("FILE", row.text, .data([0, 1, 2]), said: "image/jpeg", type: "image/jpeg", content: [0, 1, 2])],
+            [
+                .file(
+                    "FILE", row.text, .data([0, 1, 2]), declaredType: "image/jpeg", type: "image/jpeg",
+                    content: [0, 1, 2])
+            ],
             body: Array("--golden\r\nContent-Disposition: form-data; name=\"FILE\"; filename=\"".utf8) + row.asFileName
                 + Array("\"\r\nContent-Type: image/jpeg\r\n\r\n\u{0}\u{1}\u{2}\r\n--golden--\r\n".utf8))
     }

@@ -117,13 +117,13 @@ package struct ShapeTable: Sendable {
     private static let types = TableForm(
         "form: types",
         [
-            .file("A", "a.jpg", .data([65]), said: "image/x-card", type: "image/x-card", content: [65]),
+            .file("A", "a.jpg", .data([65]), declaredType: "image/x-card", type: "image/x-card", content: [65]),
             .file("B", "b", .data([66]), type: "application/octet-stream", content: [66]),
             .file(
-                "C", "c.bin", .data([67]), said: "application/vnd.api+json", type: "application/vnd.api+json",
+                "C", "c.bin", .data([67]), declaredType: "application/vnd.api+json", type: "application/vnd.api+json",
                 content: [67]),
             .file(
-                "D", "d.txt", .data([68]), said: "text/plain; charset=utf-8", type: "text/plain; charset=utf-8",
+                "D", "d.txt", .data([68]), declaredType: "text/plain; charset=utf-8", type: "text/plain; charset=utf-8",
                 content: [68]),
         ],
         body: Array(

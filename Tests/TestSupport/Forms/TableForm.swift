@@ -91,12 +91,13 @@ package struct TablePart: Sendable {
             read: Read(name: readName ?? Array(name.utf8), content: content ?? Array(value.utf8)))
     }
 
-    /// Creates a file. `type` is the expected type, `said` the type passed to the encoder.
+    /// Creates a file. `type` is the expected type, `declaredType` the type passed to the encoder.
     package static func file(
-        _ name: String, _ fileName: String, _ source: Source, said: String? = nil, type: String, content: [UInt8]
+        _ name: String, _ fileName: String, _ source: Source, declaredType: String? = nil, type: String,
+        content: [UInt8]
     ) -> TablePart {
         TablePart(
-            name: name, fileName: fileName, contentType: said, source: source,
+            name: name, fileName: fileName, contentType: declaredType, source: source,
             read: Read(
                 name: Array(name.utf8), fileName: Array(fileName.utf8), contentType: type, content: content))
     }

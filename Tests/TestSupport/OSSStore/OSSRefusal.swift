@@ -45,13 +45,13 @@ struct OSSRefusal: Error, Sendable {
     }
 
     /// Returns the response to a request. For `HEAD` the error is in a field, because there is no body.
-    func answer(requestID: String, host: String, isHead: Bool, fields: [(String, String)]) -> Answer {
+    func answer(requestID: String, host: String, isHead: Bool, fields: [(String, String)]) -> ScriptedResponse {
         let xml = xml(requestID: requestID, host: host)
         let named = fields + [("x-oss-ec", ec)]
         guard isHead else {
-            return Answer(status, headers: named + [("Content-Type", "application/xml")], text: xml)
+            return ScriptedResponse(status, headers: named + [("Content-Type", "application/xml")], text: xml)
         }
         let encoded = Data(xml.utf8).base64EncodedString()
-        return Answer(status, headers: named + [("x-oss-err", encoded), ("Content-Length", "0")])
+        return ScriptedResponse(status, headers: named + [("x-oss-err", encoded), ("Content-Length", "0")])
     }
 }

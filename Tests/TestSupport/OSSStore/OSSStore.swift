@@ -113,5 +113,5 @@ package final class OSSStore: Sendable {
     package func abort(_ uploadID: String) { core.state.update { $0.uploads[uploadID] = nil } }
 
     /// Violations of HTTP; empty with a conforming client.
-    package var complaints: [String] { server.state.complaints }
+    package var complaints: [String] { server.state.violations }
 }

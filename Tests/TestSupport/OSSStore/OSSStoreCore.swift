@@ -38,7 +38,7 @@ final class OSSStoreCore: Sendable {
         case .drop(let count)?: rest = [take(count, exchange), .close(.reset)]
         case .stall(let count)?: rest = [take(count, exchange), .hold]
         case .refuseContinue?:
-            rest = [.decide { _ in [.send(self.end(exchange, Answer(417), 417, nil))] }, .forgetBody]
+            rest = [.decide { _ in [.send(self.end(exchange, ScriptedResponse(417), 417, nil))] }, .forgetBody]
         default: rest = serve(exchange)
         }
         return [.ensure(rest) { self.leave(exchange) }]
@@ -130,17 +130,19 @@ final class OSSStoreCore: Sendable {
         }
         var fields = common(exchange.requestID, exchange.gate) + reply.fields
         if let checksum = reply.checksum { fields.append(("x-oss-hash-crc64ecma", "\(checksum)")) }
-        return [.send(end(exchange, Answer(reply.status, headers: fields, body: reply.body), reply.status, nil))]
+        return [
+            .send(end(exchange, ScriptedResponse(reply.status, headers: fields, body: reply.body), reply.status, nil))
+        ]
     }
 
-    private func refuse(_ exchange: Exchange, _ refusal: OSSRefusal) -> Answer {
+    private func refuse(_ exchange: Exchange, _ refusal: OSSRefusal) -> ScriptedResponse {
         var fields = common(exchange.requestID, exchange.gate)
         if case .html(let status)? = exchange.fault {
             let page =
                 "<html><head><title>\(status) Bad Gateway</title></head><body><h1>\(status)</h1><br></body></html>\n"
             let length = [("Content-Type", "text/html"), ("Content-Length", "\(page.utf8.count)")]
             let body = exchange.call.request.method == "HEAD" ? "" : page
-            return end(exchange, Answer(status, headers: length, text: body), status, nil)
+            return end(exchange, ScriptedResponse(status, headers: length, text: body), status, nil)
         }
         if case .busy(let seconds?)? = exchange.fault { fields.append(("Retry-After", "\(seconds)")) }
         let answer = refusal.answer(
@@ -213,7 +215,9 @@ final class OSSStoreCore: Sendable {
     }
 
     /// Records the response before it is sent, because the client may inspect the log immediately afterwards.
-    private func end(_ exchange: Exchange, _ answer: Answer, _ status: Int, _ code: String?) -> Answer {
+    private func end(_ exchange: Exchange, _ answer: ScriptedResponse, _ status: Int, _ code: String?)
+        -> ScriptedResponse
+    {
         state.update { state in
             state.log[exchange.number].status = status
             state.log[exchange.number].code = code

@@ -108,7 +108,7 @@ package final class QiniuStore: Sendable {
     package func forget(_ uploadID: String) { core.state.update { $0.uploads[uploadID] = nil } }
 
     /// Violations of HTTP; empty with a conforming client.
-    package var complaints: [String] { servers.flatMap(\.state.complaints) }
+    package var complaints: [String] { servers.flatMap(\.state.violations) }
 }
 
 /// The settings of a ``QiniuStore``.

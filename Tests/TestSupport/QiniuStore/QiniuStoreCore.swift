@@ -53,7 +53,9 @@ final class QiniuStoreCore: Sendable {
         case .forget?: return [.send(refuse(exchange, .noSuchUpload))]
         case .captivePortal?:
             let page = "<html><body>Please log in to the network of the hotel.</body></html>"
-            return [.send(end(exchange, 200, Answer(200, headers: [("Content-Type", "text/html")], text: page)))]
+            return [
+                .send(end(exchange, 200, ScriptedResponse(200, headers: [("Content-Type", "text/html")], text: page)))
+            ]
         default: break
         }
         if exchange.call.operation == .regions { return [.send(answer(exchange, 200, regions(exchange.call)))] }
@@ -98,12 +100,12 @@ final class QiniuStoreCore: Sendable {
 
     // MARK: Responses
 
-    private func answer(_ exchange: Exchange, _ status: Int, _ json: String) -> Answer {
+    private func answer(_ exchange: Exchange, _ status: Int, _ json: String) -> ScriptedResponse {
         let fields = [("Content-Type", "application/json"), ("X-Reqid", exchange.requestID), ("X-Log", "X-Log")]
-        return end(exchange, status, Answer(status, headers: fields, text: json))
+        return end(exchange, status, ScriptedResponse(status, headers: fields, text: json))
     }
 
-    private func refuse(_ exchange: Exchange, _ refusal: QiniuErrorResponse) -> Answer {
+    private func refuse(_ exchange: Exchange, _ refusal: QiniuErrorResponse) -> ScriptedResponse {
         answer(exchange, refusal.status, #"{"error":\#(QiniuText.json(refusal.message))}"#)
     }
 
@@ -138,7 +140,7 @@ final class QiniuStoreCore: Sendable {
     }
 
     /// Records the response before it is sent, because the client may inspect the log immediately afterwards.
-    private func end(_ exchange: Exchange, _ status: Int, _ answer: Answer) -> Answer {
+    private func end(_ exchange: Exchange, _ status: Int, _ answer: ScriptedResponse) -> ScriptedResponse {
         state.update { $0.log[exchange.number].status = status }
         leave(exchange)
         return answer

@@ -23,35 +23,35 @@ enum ImportRule {
             return [Finding(file.path, nil, "target \(target) is not in the plan (PackageLayers.swift)")]
         }
         return imports(of: file.code).flatMap { found -> [Finding] in
-            complaints(about: found, target: target, allowed: allowed, path: file.path)
+            problems(about: found, target: target, allowed: allowed, path: file.path)
                 .map { Finding(file.path, found.line, $0) }
         }
     }
 
-    private static func complaints(
+    private static func problems(
         about found: Import, target: String, allowed: Set<String>, path: String
     ) -> [String] {
-        var complaints: [String] = []
+        var problems: [String] = []
         let module = found.module
         if module == "Synchronization" {
-            complaints.append("use Locked: the thread sanitizer can't see into Synchronization.Mutex")
+            problems.append("use Locked: the thread sanitizer can't see into Synchronization.Mutex")
         } else if module == "Foundation" || module == "FoundationNetworking" || module == "FoundationXML" {
             if !PackageLayers.mayUseFoundation(path) {
-                complaints.append("\(module) here; FoundationEssentials will do")
+                problems.append("\(module) here; import FoundationEssentials instead")
             }
         } else if !allowed.contains(module), !PackageLayers.toolchain.contains(module) {
-            complaints.append("\(target) must not import \(module)")
+            problems.append("\(target) must not import \(module)")
         }
         if let owner = PackageLayers.cModuleOwners[module] {
-            if owner != target { complaints.append("only \(owner) imports \(module)") }
+            if owner != target { problems.append("only \(owner) imports \(module)") }
             if found.access == "public" || found.access == "package" {
-                complaints.append("C types stay inside the module that imports them")
+                problems.append("C types stay inside the module that imports them")
             }
         }
         if found.isExported, !path.hasSuffix("/Exports.swift") {
-            complaints.append("re-exports belong in Exports.swift")
+            problems.append("re-exports belong in Exports.swift")
         }
-        return complaints
+        return problems
     }
 
     private static var pattern: Regex<(Substring, attributes: Substring, access: Substring?, module: Substring)> {

@@ -14,7 +14,7 @@ enum LayoutRule {
             }
         }
         for target in PackageLayers.allowedImports.keys.sorted() where !targets.contains(target) {
-            findings.append(Finding("Sources/\(target)", nil, "is in the plan but has no folder"))
+            findings.append(Finding("Sources/\(target)", nil, "is in the plan but has no directory"))
         }
         return findings
     }

@@ -6,7 +6,7 @@ enum LinkRule {
         guard file.isMarkdown else { return [] }
         return prose(file.text).enumerated().flatMap { index, line in
             links(in: line).compactMap { link in
-                complaint(about: link, from: file, checkout: checkout).map { Finding(file.path, index + 1, $0) }
+                problem(about: link, from: file, checkout: checkout).map { Finding(file.path, index + 1, $0) }
             }
         }
     }
@@ -16,10 +16,10 @@ enum LinkRule {
         line.matches(of: /\]\(\s*<?([^)\s>]+)>?[^)]*\)|<(doc:[^>]*)>/).map { String($0.1 ?? $0.2 ?? "") }
     }
 
-    private static func complaint(
+    private static func problem(
         about link: String, from file: TextFile, checkout: (paths: Set<String>, text: (String) -> String?)
     ) -> String? {
-        if link.hasPrefix("doc:") { return "\(link): no forge knows links of DocC: link to the file" }
+        if link.hasPrefix("doc:") { return "\(link): forges can't resolve DocC links: link to the file" }
         if link.contains(/^[a-z][a-z0-9+.-]*:/) { return nil }
         let halves = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let path = halves[0].isEmpty ? file.path : resolve(halves[0], from: file.path)

@@ -6,30 +6,30 @@ enum ManifestRule {
     static func targets(in manifest: String) -> [String: Set<String>] {
         let text = withoutComments(manifest)
         let products = productNames(in: text)
-        var arrows: [String: Set<String>] = [:]
+        var dependencies: [String: Set<String>] = [:]
         for match in text.matches(of: /\.(?:executableTarget|target)\(/) {
             let arguments = balanced(text, from: text.index(before: match.range.upperBound))
             guard let name = arguments.firstMatch(of: /^\s*name:\s*"([^"]+)"/)?.1 else { continue }
             // Inside a list of dependencies `.target(name:)` is a dependency, not a target; it has no settings.
             guard arguments.contains("ettings:") || arguments.contains("dependencies:") else { continue }
             guard arguments.firstMatch(of: /path:\s*"Tests\//) == nil else { continue }
-            arrows[String(name)] = dependencies(in: arguments, products: products)
+            dependencies[String(name)] = Self.dependencies(in: arguments, products: products)
         }
-        return arrows
+        return dependencies
     }
 
     static func findings(inManifest manifest: String) -> [Finding] {
         let found = targets(in: manifest)
         var findings: [Finding] = []
         for (target, planned) in PackageLayers.allowedImports {
-            guard let drawn = found[target] else {
-                findings.append(Finding("Package.swift", nil, "the plan has a target \(target), the manifest has not"))
+            guard let declared = found[target] else {
+                findings.append(Finding("Package.swift", nil, "the plan has a target \(target), the manifest does not"))
                 continue
             }
-            for extra in drawn.subtracting(planned).sorted() {
+            for extra in declared.subtracting(planned).sorted() {
                 findings.append(Finding("Package.swift", nil, "\(target) -> \(extra) is not in the plan"))
             }
-            for missing in planned.subtracting(drawn).sorted() {
+            for missing in planned.subtracting(declared).sorted() {
                 findings.append(Finding("Package.swift", nil, "\(target) -> \(missing) is in the plan only"))
             }
         }

@@ -11,7 +11,7 @@ enum MessageRule {
         return strings(of: file).compactMap { line, text in
             let isSentence = text.contains(" ") && !text.contains(/^(?:SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA)\b/)
             guard isSentence, let word = apiWord(in: text, wireNames) else { return nil }
-            return Finding(file.path, line, "a message names \(word): put the advice into Remedy, or use plain words")
+            return Finding(file.path, line, "a message names \(word): move the advice to Remedy, or reword it")
         }
     }
 

@@ -12,11 +12,11 @@ enum SizeRule {
         guard file.isSwift || file.isC else { return [] }
         var findings: [Finding] = []
         let lines = file.lines.count - (file.text.hasSuffix("\n") ? 1 : 0)
-        if lines > PackageLayers.longestFile {
-            findings.append(Finding(file.path, nil, "\(lines) lines; at most \(PackageLayers.longestFile)"))
+        if lines > PackageLayers.maxFileLines {
+            findings.append(Finding(file.path, nil, "\(lines) lines; at most \(PackageLayers.maxFileLines)"))
         }
-        for function in functions(in: file) where function.length > PackageLayers.longestFunction {
-            let message = "\(function.name) has \(function.length) lines; at most \(PackageLayers.longestFunction)"
+        for function in functions(in: file) where function.length > PackageLayers.maxFunctionLines {
+            let message = "\(function.name) has \(function.length) lines; at most \(PackageLayers.maxFunctionLines)"
             findings.append(Finding(file.path, function.line, message))
         }
         return findings

@@ -34,7 +34,7 @@ import Waybill
 
     @Test func `a batch is observed by a client of the owner until its end`() async throws {
         let gate = Gate()
-        let world = try OutboxWorld(.respond(200).held(at: gate))
+        let world = try OutboxWorld(.respond(200).delayed(until: gate))
         let outbox = try await world.open()
         let client = try await world.open()
         var options = EnqueueOptions()

@@ -51,7 +51,7 @@ import WaybillCore
     @Test(arguments: jumps)
     func `a clock jump does not expire leases`(jump: Int64) async throws {
         let gate = Gate()
-        let world = try OutboxWorld(.respond(200).held(at: gate))
+        let world = try OutboxWorld(.respond(200).delayed(until: gate))
         let clock = AdjustableClock()
         let outbox = try await open(world, clock)
         try await outbox.enqueue(try await world.form())

@@ -60,7 +60,7 @@ import Waybill
 
     @Test func `a result that can't be stored yet is kept, and nothing is sent again`() async throws {
         let gate = Gate()
-        let world = try OutboxWorld(.respond(200, body: String(repeating: "r", count: 60_000)).held(at: gate))
+        let world = try OutboxWorld(.respond(200, body: String(repeating: "r", count: 60_000)).delayed(until: gate))
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.form())
         let store = try #require(outbox.owner?.store)
@@ -73,7 +73,7 @@ import Waybill
         }
         #expect(refused?.code == .diskFull)
         gate.open()
-        try await world.server.waitUntil { $0.requests.first?.answered == 200 }
+        try await world.server.waitUntil { $0.requests.first?.responseStatus == 200 }
         try await store.limit(pages: 1_000_000)
         try await run.value
         #expect(try await outbox.results().map(\.body.count) == [60_000])

@@ -24,7 +24,9 @@ import WaybillCore
     @Test func `a drain awaits the response of a running delivery and starts no new one`() async throws {
         let gate = Gate()
         let reported = Locked<[OutboxState]>([])
-        let (world, outbox, run) = try await Self.world(Behaviour([.read(), .wait(gate), .send(Answer(200))])) {
+        let (world, outbox, run) = try await Self.world(
+            Behaviour([.read(), .wait(gate), .send(ScriptedResponse(200))])
+        ) {
             $0.onResult = { result in reported.withLock { $0.append(result.item.state) } }
         }
         outbox.drain()
@@ -40,7 +42,7 @@ import WaybillCore
     /// The loop sleeps for up to 30 seconds; a drain must not wait for that.
     @Test func `a drained run returns when the last delivery has ended`() async throws {
         let gate = Gate()
-        let (_, outbox, run) = try await Self.world(Behaviour([.read(), .wait(gate), .send(Answer(200))]))
+        let (_, outbox, run) = try await Self.world(Behaviour([.read(), .wait(gate), .send(ScriptedResponse(200))]))
         outbox.drain()
         gate.open()
         let hasReturned = try await withThrowingTaskGroup(of: Bool.self) { group in

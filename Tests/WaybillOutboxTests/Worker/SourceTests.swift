@@ -115,7 +115,7 @@ import Waybill
 
     @Test func `a change between the last byte and the response is reported with the result`() async throws {
         let gate = Gate()
-        let world = try OutboxWorld(.respond(200).held(at: gate))
+        let world = try OutboxWorld(.respond(200).delayed(until: gate))
         let outbox = try await world.open()
         let path = try world.directory.write("card", "content")
         try await outbox.enqueue(try await DurableFileUpload(path: path, to: world.server.url("/c")))

@@ -32,12 +32,12 @@ final class LoopbackConformanceServer: ConformanceServer {
         switch behaviour {
         case .respond(let status, let text): .respond(status, body: text)
         // A rejection closes the connection. A success leaves it open for the rest of the body, which is never read.
-        case .respondEarly(let status) where status < 300: .early(Answer(status), then: .hold)
+        case .respondEarly(let status) where status < 300: .early(ScriptedResponse(status), then: .hold)
         case .respondEarly(let status):
-            .early(Answer(status, headers: [("Connection", "close")]), then: .close(.finish))
+            .early(ScriptedResponse(status, headers: [("Connection", "close")]), then: .close(.finish))
         case .closeDuringBody(let count): .close(afterBodyBytes: count, .abandon)
         case .truncateResponseHead: .truncatedResponse("HTTP/1.1 200 OK\r\nConte")
-        case .truncateResponse: .bodyCut(announced: 8, sent: "half")
+        case .truncateResponse: .truncatedResponseBody(announced: 8, sent: "half")
         case .stall(let count): .stall(afterBodyBytes: count)
         case .silent: .neverRespond
         case .refuse: nil

@@ -14,7 +14,7 @@ import WaybillMultipart
     }
 
     @Test func `a form arrives byte for byte, with progress to the last byte`() async throws {
-        let server = try LoopbackServer(.respond(Answer(200, text: #"{"RETCODE":"000000"}"#)))
+        let server = try LoopbackServer(.respond(ScriptedResponse(200, text: #"{"RETCODE":"000000"}"#)))
         let form: MultipartForm = [
             .text("TOKEN", .secret("s3cr3t")), .data("FILE", [UInt8](repeating: 7, count: 300_000), fileName: "a.bin"),
         ]
@@ -48,7 +48,7 @@ import WaybillMultipart
     }
 
     @Test func `an early rejection has the body of the response`() async throws {
-        let server = try LoopbackServer(.respond(Answer(413, text: "too large")))
+        let server = try LoopbackServer(.respond(ScriptedResponse(413, text: "too large")))
         let task = session().start(.data([1, 2, 3]), to: server.url())
         let error = try #require(await task.error())
         #expect(error.code == .rejected)

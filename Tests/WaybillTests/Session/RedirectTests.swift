@@ -39,7 +39,7 @@ import WaybillTesting
     }
 
     @Test func `an early redirect sends the whole body to the new location`() async throws {
-        let answer = Answer(307, headers: [("Location", "/there"), ("Connection", "close")])
+        let answer = ScriptedResponse(307, headers: [("Location", "/there"), ("Connection", "close")])
         let server = try LoopbackServer(.early(answer, then: .close(.finish)), .respond(200), keepsBodies: false)
         let large = [UInt8](repeating: 9, count: 6_000_000)
         let response = try await start(server.url(), content: .data(large)).response

@@ -19,13 +19,13 @@ struct OutboxBench {
         var first: [Double] = []
         var syncs: [Double] = []
         for _ in 0..<rounds {
-            let directory = try OutboxPlace()
+            let directory = try OutboxLocation()
             syncs.append(try directory.syncs())
             enqueue.append(try rate(.enqueue, directory, waiting))
             grouped.append(try rate(.grouped, directory, waiting))
             forms.append(try rate(.enqueueForms, directory, waiting))
             first.append(try run(.first, directory, 1).wall.seconds)
-            let another = try OutboxPlace()
+            let another = try OutboxLocation()
             _ = try rate(.enqueue, another, 5_000)
             singly.append(try rate(.singly, another, 5_000))
         }
@@ -45,7 +45,7 @@ struct OutboxBench {
     }
 
     private func memory(_ table: inout Table) throws(BenchError) {
-        let directory = try OutboxPlace()
+        let directory = try OutboxLocation()
         let idle = try run(.idle, directory, 0)
         _ = try rate(.enqueueForms, directory, waiting)
         let list = try counted(try run(.list, directory, 0))
@@ -65,7 +65,7 @@ struct OutboxBench {
         return [name, rates.median.fixed(0) + " /s", verdict]
     }
 
-    private func rate(_ step: OutboxStep.Step, _ directory: OutboxPlace, _ count: Int) throws(BenchError) -> Double {
+    private func rate(_ step: OutboxStep.Step, _ directory: OutboxLocation, _ count: Int) throws(BenchError) -> Double {
         let output = try run(step, directory, count).output
         guard let seconds = Double(output.split(separator: "\n").first ?? ""), seconds > 0 else {
             throw BenchError("\(step) printed \(output).")
@@ -80,14 +80,14 @@ struct OutboxBench {
         return run
     }
 
-    private func run(_ step: OutboxStep.Step, _ directory: OutboxPlace, _ count: Int) throws(BenchError) -> Run {
+    private func run(_ step: OutboxStep.Step, _ directory: OutboxLocation, _ count: Int) throws(BenchError) -> Run {
         try Child.run(
             Child.ownPath, [OutboxStep.name, step.rawValue, directory.path + "/outbox", "\(count)", url])
     }
 }
 
 /// A temporary directory for an outbox in `TMPDIR`, removed with the object.
-private final class OutboxPlace {
+private final class OutboxLocation {
     let path: String
 
     init() throws(BenchError) {

@@ -25,27 +25,27 @@ struct ReportBudget: Sendable, Hashable {
     /// Sufficient for 640 pixels along the longer side.
     private static let reducedBytes = 30_000
     /// An image with fewer bytes shows too little.
-    private static let leastBytes = 6_000
+    private static let minImageBytes = 6_000
 
     /// Whether the table has thumbnails.
     let hasThumbnails: Bool
     /// The number of image bytes in a section, before Base64 encodes three bytes as four.
-    private let room: Int
+    private let imageBytes: Int
 
     init(count: Int) {
         let share = (Self.pageBytes - Self.frameBytes) / max(1, count) - Self.textBytes
         let thumbnail = Self.thumbnailBytes * 4 / 3
         hasThumbnails = count > 1 && share > 2 * thumbnail
         // Base64 pads the last four characters of each of the two images.
-        room = max(0, share - (hasThumbnails ? thumbnail : 0) - 8) * 3 / 4
+        imageBytes = max(0, share - (hasThumbnails ? thumbnail : 0) - 8) * 3 / 4
     }
 
     /// Returns the images that a section embeds, for a result of the given size.
     func images(resultBytes: Int) -> Images {
-        let left = room - resultBytes
+        let remaining = imageBytes - resultBytes
         // An original with hardly more bytes than its result would not look better.
-        if left >= min(3 * resultBytes, Self.fineOriginalBytes) { return .result(originalBytes: left) }
-        let each = min(Self.reducedBytes, room / 2)
-        return each >= Self.leastBytes ? .reduced(bytes: each) : .none
+        if remaining >= min(3 * resultBytes, Self.fineOriginalBytes) { return .result(originalBytes: remaining) }
+        let each = min(Self.reducedBytes, imageBytes / 2)
+        return each >= Self.minImageBytes ? .reduced(bytes: each) : .none
     }
 }

@@ -63,10 +63,10 @@ struct ReportCurve {
 
     /// The line that marks the size of the shown result.
     private var mark: String {
-        let place = x(result.bytes)
+        let position = x(result.bytes)
         return """
-            <line class="mark" x1="\(text(place))" x2="\(text(place))" y1="\(text(Self.top))" \
-            y2="\(text(Self.height - Self.bottom))"/><text class="marked" text-anchor="middle" x="\(text(place))" \
+            <line class="mark" x1="\(text(position))" x2="\(text(position))" y1="\(text(Self.top))" \
+            y2="\(text(Self.height - Self.bottom))"/><text class="marked" text-anchor="middle" x="\(text(position))" \
             y="\(text(Self.height - 8))">this result</text>
             """
     }

@@ -78,11 +78,11 @@ struct ReportPage: Sendable {
 
     private var heading: String {
         let (summary, count) = (summary, entries.count)
-        let made = summary.made
+        let successes = summary.successes
         let (before, after) = (ReportText.size(summary.before), ReportText.size(summary.after))
-        let sizes = made.isEmpty ? "" : ": \(before) → \(after)"
-        let failed = made.count < count ? ", \(count - made.count) failed" : ""
-        return "\(Figures.count(made.count, "image"))\(sizes)\(failed)"
+        let sizes = successes.isEmpty ? "" : ": \(before) → \(after)"
+        let failed = successes.count < count ? ", \(count - successes.count) failed" : ""
+        return "\(Figures.count(successes.count, "image"))\(sizes)\(failed)"
     }
 
     private var goal: String {
@@ -107,7 +107,7 @@ struct ReportPage: Sendable {
             switch entry.outcome {
             case .failure: return "<tr>\(link)<td colspan=\"4\" class=\"bad\">failed</td></tr>"
             case .success(let report):
-                let figures = report.picture
+                let figures = report.image
                 return """
                     <tr>\(link)<td>\(ReportText.size(figures.originalBytes))</td><td>\(ReportText.size(figures.bytes))</td>\
                     <td>\(ReportText.share(figures.bytes, of: figures.originalBytes))</td>\

@@ -3,31 +3,31 @@ import Waybill
 
 /// The section of the report about one image.
 struct ReportSection {
-    private let picture: ReportImage
+    private let entry: ReportImage
     private let number: Int
     private let options: JPEGOptions
     private let budget: ReportBudget
 
-    init(_ picture: ReportImage, number: Int, _ options: JPEGOptions, _ budget: ReportBudget) {
-        (self.picture, self.number, self.options, self.budget) = (picture, number, options, budget)
+    init(_ entry: ReportImage, number: Int, _ options: JPEGOptions, _ budget: ReportBudget) {
+        (self.entry, self.number, self.options, self.budget) = (entry, number, options, budget)
     }
 
     /// Returns the HTML. An image that can no longer be read is replaced by the error.
     func html() async -> String {
         let body: String
-        switch picture.outcome {
+        switch entry.outcome {
         case .failure(let failure): body = "<p class=\"bad\">\(ReportText.escaped(failure.message))</p>"
         case .success(let report):
             do throws(JPEGError) {
-                body = try await shown(report.picture)
+                body = try await shown(report.image)
             } catch {
                 let reason = ReportText.escaped("\(error)")
-                body = "\(Self.figures(report.picture))<p class=\"bad\">The image can’t be shown: \(reason)</p>"
+                body = "\(Self.figures(report.image))<p class=\"bad\">The image can’t be shown: \(reason)</p>"
             }
         }
         return """
             <section class="picture" id="picture-\(number)" aria-labelledby="name-\(number)">
-            <h2 id="name-\(number)">\(picture.title)</h2>
+            <h2 id="name-\(number)">\(entry.title)</h2>
             \(body)
             </section>
 
@@ -36,7 +36,7 @@ struct ReportSection {
 
     private func shown(_ report: JPEGReport) async throws(JPEGError) -> String {
         let images = try await images(report)
-        let points = try await Self.curve(of: picture.before, report, options)
+        let points = try await Self.curve(of: entry.before, report, options)
         return """
             \(images)
             <div class="facts">
@@ -52,16 +52,16 @@ struct ReportSection {
         case .result(let originalBytes):
             let limit = ByteCount.bytes(Int64(originalBytes))
             let fine = JPEGOptions(maxBytes: limit, quality: 92, maxSide: ReportPage.side, mode: .fast)
-            let before = try await JPEGRecompressor(fine).recompress(picture.before)
+            let before = try await JPEGRecompressor(fine).recompress(entry.before)
             let tools = """
                 <button type="button" class="enlarge" aria-pressed="false">Full size</button> \
                 <span class="hint">Drag across the image, or use the arrow keys.</span>
                 """
-            return stage(before, try Self.bytes(of: picture.after), tools)
+            return stage(before, try Self.bytes(of: entry.after), tools)
         case .reduced(let bytes):
             let small = JPEGOptions(maxBytes: .bytes(Int64(bytes)), quality: 85, maxSide: 640, mode: .draft)
-            let before = try await JPEGRecompressor(small).recompress(picture.before)
-            let after = try await JPEGRecompressor(small).recompress(picture.after)
+            let before = try await JPEGRecompressor(small).recompress(entry.before)
+            let after = try await JPEGRecompressor(small).recompress(entry.after)
             let hint = "Both are reduced to 640 pixels to keep this page small."
             return stage(before, after.bytes, "<span class=\"hint\">\(hint)\(fileLinks)</span>")
         case .none:
@@ -88,7 +88,7 @@ struct ReportSection {
 
     /// Links to the files. Their paths are percent-encoded, so they can't contain markup.
     private var fileLinks: String {
-        let links = [("original", picture.originalLink), ("result", picture.resultLink)].compactMap { name, link in
+        let links = [("original", entry.originalLink), ("result", entry.resultLink)].compactMap { name, link in
             link.map { "<a href=\"\($0)\">\(name)</a>" }
         }
         return links.isEmpty ? "" : " Files: \(links.joined(separator: ", "))."

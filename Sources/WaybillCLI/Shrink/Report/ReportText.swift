@@ -60,7 +60,7 @@ struct ReportLinks: Sendable {
     }
 
     private static func components(of path: String) -> [Substring] {
-        ShrinkPlan.place(of: path).split(separator: "/")
+        ShrinkPlan.canonicalPath(of: path).split(separator: "/")
     }
 
     /// Percent-encodes a component, except unreserved characters (RFC 3986, section 2.3).

@@ -3,7 +3,7 @@ import TestSupport
 
 /// A simulated machine for `Scripts/setup`: its `PATH` contains small scripts in place of `apt-get` and the like, and
 /// the text tools that setup uses. Setup cannot change anything outside its directory.
-struct StandInMachine {
+struct SimulatedMachine {
     /// The packages that `Scripts/setup build` needs.
     static let buildPackages = ["libcurl4-openssl-dev", "libjpeg-dev", "libstdc++-12-dev", "binutils", "git"]
     /// The packages that `Scripts/setup` needs in addition, without the browser.

@@ -3,14 +3,14 @@ internal import Glibc
 /// The open descriptors and running threads of this process, from proc(5).
 ///
 /// Everything in the process is counted, so use it where nothing else runs: in a child process.
-package struct Census: Sendable, Equatable, CustomStringConvertible {
+package struct ProcessResources: Sendable, Equatable, CustomStringConvertible {
     /// The targets of the descriptors, sorted: `socket:[4711]`, `/tmp/card.jpg`.
     package let descriptors: [String]
     /// The names of the threads, sorted.
     package let threads: [String]
 
-    /// Takes a census.
-    package static func now() -> Census {
+    /// Returns the current resources.
+    package static func now() -> ProcessResources {
         let descriptors = names(in: "/proc/self/fd").compactMap { number -> String? in
             var buffer = [UInt8](repeating: 0, count: 4_096)
             let count = unsafe buffer.withUnsafeMutableBytes {
@@ -22,19 +22,19 @@ package struct Census: Sendable, Equatable, CustomStringConvertible {
         let threads = names(in: "/proc/self/task").compactMap { number in
             (try? readFile("/proc/self/task/\(number)/comm")).map { String(decoding: $0.dropLast(), as: UTF8.self) }
         }
-        return Census(descriptors: descriptors.sorted(), threads: threads.sorted())
+        return ProcessResources(descriptors: descriptors.sorted(), threads: threads.sorted())
     }
 
-    /// Takes a census repeatedly until it satisfies the condition or ten seconds have passed: threads and sockets
+    /// Takes snapshots until one satisfies the condition or ten seconds have passed: threads and sockets
     /// need time to close.
-    package static func settled(_ isMet: @escaping @Sendable (Census) -> Bool) async -> Census {
+    package static func settled(_ isMet: @escaping @Sendable (ProcessResources) -> Bool) async -> ProcessResources {
         await onOwnThread {
-            var census = now()
-            for _ in 0..<1_000 where !isMet(census) {
+            var snapshot = now()
+            for _ in 0..<1_000 where !isMet(snapshot) {
                 usleep(10_000)
-                census = now()
+                snapshot = now()
             }
-            return census
+            return snapshot
         }
     }
 

@@ -12,11 +12,11 @@ import Waybill
         ("{}", "{name}{}.jpg", "{name}{}.jpg"), ("{name}", "{}{name}.jpg", "{}{name}"), ("plain", "a", "plain"),
         ("{}", "照片;a,b\".jpg", "照片;a,b\".jpg"),
     ]) func `a pattern expands to a file name`(_ pattern: String, _ file: String, _ text: String) {
-        #expect(EachPattern(pattern).filled(for: file) == text)
+        #expect(EachPattern(pattern).expanded(for: file) == text)
     }
 
     @Test func `patterns are expanded in paths and file names, but not in text fields`() throws {
-        let file = try FormArgument("f=@{},thumbs/{name}.png;filename={name}.bin").filled(for: "a;b/c,d.jpg")
+        let file = try FormArgument("f=@{},thumbs/{name}.png;filename={name}.bin").expanded(for: "a;b/c,d.jpg")
         #expect(
             file.source
                 == .files([
@@ -25,8 +25,8 @@ import Waybill
                 ]))
         #expect(file.sendsEach == false)
         let text = try FormArgument("{}={\"a\":{}};filename={name}.json")
-        #expect(text.filled(for: "x/y.jpg").source == text.source)
-        #expect(text.filled(for: "x/y.jpg").fileName == "y.json")
+        #expect(text.expanded(for: "x/y.jpg").source == text.source)
+        #expect(text.expanded(for: "x/y.jpg").fileName == "y.json")
         #expect(try !text.sendsEach && FormArgument("f=@{}").sendsEach)
         #expect(try FormArgument(literal: "f=@{}").patterns.isEmpty)
     }
@@ -50,5 +50,25 @@ import Waybill
         }
         #expect(try plan(["a.txt", "b.jpg"]).files.count == 2)
         #expect(throws: CommandFailure.self) { try plan(["a.txt", "b.png"]) }
+    }
+}
+
+@Suite struct OutputPatternTests {
+    @Test(arguments: [
+        ("small/{name}-100k.jpg", "cards/front.jpeg", "small/front-100k.jpg"),
+        ("{folder}/{name}.jpg", "cards/front.jpeg", "cards/front.jpg"), ("{folder}/{name}.jpg", "a.b", "./a.jpg"),
+        ("{folder}/{name}.jpg", "/a.b.c", "/a.b.jpg"), ("{name}{name}", "x/.hidden", ".hidden.hidden"),
+        ("plain.jpg", "x.jpg", "plain.jpg"), ("{other}{name", "x.jpg", "{other}{name"),
+        // Placeholders in a file name are not expanded.
+        ("{name}.jpg", "{folder}{name}.png", "{folder}{name}.jpg"), ("{name}", "照片.jpg", "照片"), ("", "x.jpg", ""),
+    ]) func `a pattern expands to a path`(pattern: String, input: String, path: String) {
+        #expect(OutputPattern(text: pattern).path(for: input) == path)
+    }
+
+    @Test func `text is escaped in HTML`() {
+        #expect(ReportText.escaped("<a b='\"'>&") == "&lt;a b=&#39;&quot;&#39;&gt;&amp;")
+        // A combining mark must not hide the character before it from the escaping.
+        #expect(ReportText.escaped("<\u{338}script>\u{301}") == "&lt;\u{338}script&gt;\u{301}")
+        #expect(ReportText.escaped("a\u{202E}b\u{0}c\n") == "a\\u{202e}b\\u{0}c\\u{a}")
     }
 }

@@ -1,11 +1,11 @@
 /// A response as bytes, valid or as invalid as a test needs.
 ///
 /// ```swift
-/// Answer(201, headers: [("Location", "/1")], text: "made")
-/// Answer(200, chunks: ["first", "second"])
-/// Answer.raw("HTTP/1.1 200 OK\r\nX-Odd: a\r\n folded\r\nContent-Length: 0\r\n\r\n")
+/// ScriptedResponse(201, headers: [("Location", "/1")], text: "made")
+/// ScriptedResponse(200, chunks: ["first", "second"])
+/// ScriptedResponse.raw("HTTP/1.1 200 OK\r\nX-Odd: a\r\n folded\r\nContent-Length: 0\r\n\r\n")
 /// ```
-package struct Answer: Sendable {
+package struct ScriptedResponse: Sendable {
     /// The bytes on the wire.
     package var bytes: [UInt8]
     /// Whether the server closes the connection afterwards, because the response says so.
@@ -37,10 +37,10 @@ package struct Answer: Sendable {
     }
 
     /// Creates a response of arbitrary bytes.
-    package static func raw(_ text: String) -> Answer {
-        var answer = Answer()
-        answer.bytes = Array(text.utf8)
-        return answer
+    package static func raw(_ text: String) -> ScriptedResponse {
+        var response = ScriptedResponse()
+        response.bytes = Array(text.utf8)
+        return response
     }
 
     /// The status, if the bytes begin like a response.

@@ -14,10 +14,10 @@ import Testing
 /// - `traits: []` becomes `traits: ["Outbox"]`, so that Waybill is built once. `PackageResolutionTests` resolves `[]`.
 /// - `sleep` waits until the server has received part of the form. `stdbuf` makes programs write line by line, as on
 ///   a terminal.
-@Suite(.timeLimit(.minutes(20 * Slowness.factor))) struct WalkTests {
+@Suite(.timeLimit(.minutes(20 * Slowness.factor))) struct WalkthroughTests {
     @Test func `the first upload, the README and the tutorial do what their pages show`() async throws {
         let pages = "Sources/Waybill/Waybill.docc"
-        let first = Walk(markdown: try Reader.text("\(pages)/FirstUpload.md"))
+        let first = Walkthrough(markdown: try Reader.text("\(pages)/FirstUpload.md"))
         #expect(first.steps.count > 8)
         let reader = try Reader(answering: first)
         for step in first.steps {
@@ -33,7 +33,7 @@ import Testing
         try reader.keepProgram(as: "readme")
         try reader.checkForms(2)
 
-        let tutorial = try Walk(tutorial: Reader.text("\(pages)/Tutorials/Kiosk.tutorial")) {
+        let tutorial = try Walkthrough(tutorial: Reader.text("\(pages)/Tutorials/Kiosk.tutorial")) {
             try Reader.text("\(pages)/Tutorials/Code/\($0)")
         }
         #expect(tutorial.steps.count > 12)
@@ -66,23 +66,25 @@ import Testing
             ```
             """
         #expect(
-            Walk(markdown: page).steps == [
+            Walkthrough(markdown: page).steps == [
                 .type(script: "a\n", output: "b\n"), .write(path: "C.swift", text: "c\n"),
             ])
-        let tutorial = Walk(tutorial: #"@Code(name: "Terminal 1", file: "x.sh") @Code(name: "a.swift", file: "y")"#) {
+        let tutorial = Walkthrough(
+            tutorial: #"@Code(name: "Terminal 1", file: "x.sh") @Code(name: "a.swift", file: "y")"#
+        ) {
             $0 == "y" ? "z" : "$ a\nb\n$ c\n"
         }
         #expect(tutorial.steps == [.type(script: "a\nc\n", output: "b\n"), .write(path: "a.swift", text: "z")])
     }
 
     @Test func `output that differs from the page is detected`() throws {
-        #expect(try Walk.matches("a (1)\nx\ny\nb 2 c\n", shown: "a (1)\n…\nb … c\n"))
-        #expect(try Walk.matches("a\nb\n", shown: "a\n…\nb\n"))
-        #expect(try !Walk.matches("a\nb\nc\n", shown: "a\nb\n"))
-        #expect(try !Walk.matches("a (2)\n", shown: "a (1)\n"))
-        #expect(try !Walk.matches("", shown: "a\n"))
-        #expect(try Walk.matches(#"{"bytes":7,"a":1}"# + "\n", shown: #"{"bytes":70,"a":1}"# + "\n"))
-        #expect(try !Walk.matches(#"{"bytes":7,"a":1}"# + "\n", shown: #"{"bytes":7,"a":2}"# + "\n"))
+        #expect(try Walkthrough.matches("a (1)\nx\ny\nb 2 c\n", shown: "a (1)\n…\nb … c\n"))
+        #expect(try Walkthrough.matches("a\nb\n", shown: "a\n…\nb\n"))
+        #expect(try !Walkthrough.matches("a\nb\nc\n", shown: "a\nb\n"))
+        #expect(try !Walkthrough.matches("a (2)\n", shown: "a (1)\n"))
+        #expect(try !Walkthrough.matches("", shown: "a\n"))
+        #expect(try Walkthrough.matches(#"{"bytes":7,"a":1}"# + "\n", shown: #"{"bytes":70,"a":1}"# + "\n"))
+        #expect(try !Walkthrough.matches(#"{"bytes":7,"a":1}"# + "\n", shown: #"{"bytes":7,"a":2}"# + "\n"))
     }
 }
 
@@ -101,7 +103,7 @@ private final class Reader {
     ///
     /// - Parameter page: The page that contains the response of the server.
     /// - Throws: An error of the file system or the server.
-    init(answering page: Walk) throws {
+    init(answering page: Walkthrough) throws {
         let responses = page.steps.compactMap { step -> Substring? in
             guard case .type(_, let output?) = step else { return nil }
             return output.firstMatch(of: /(?m)^200 OK (.*)$/)?.1
@@ -137,7 +139,7 @@ private final class Reader {
         directory = folder
     }
 
-    func follow(_ step: Walk.Step) async throws {
+    func follow(_ step: Walkthrough.Step) async throws {
         switch step {
         case .write(let path, let text):
             var text = text.replacing("traits: []", with: "traits: [\"Outbox\"]")
@@ -176,7 +178,7 @@ private final class Reader {
         #expect(run.exit == .status(0), "\(script)\(run.text)\(run.errorText)")
         if let shown {
             let printed = "\(script)printed:\n\(run.text)\(run.errorText)shown:\n\(shown)"
-            #expect(try Walk.matches(run.text, shown: shown), "\(printed)")
+            #expect(try Walkthrough.matches(run.text, shown: shown), "\(printed)")
         }
         #expect(!run.text.contains("specimen-token"))
         directory = try String(contentsOfFile: place, encoding: .utf8).trimmingCharacters(in: .newlines)

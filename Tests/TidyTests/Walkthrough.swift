@@ -1,5 +1,5 @@
 /// A page that a reader follows at a terminal: the files to write, the commands to run and the output it shows.
-struct Walk {
+struct Walkthrough {
     enum Step: Equatable {
         /// Replaces the content of a file. The path is relative to the new package.
         case write(path: String, text: String)

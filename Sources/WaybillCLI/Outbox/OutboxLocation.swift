@@ -5,7 +5,7 @@ import WaybillOutbox
 import WaybillStores
 
 /// The option that selects the outbox.
-struct OutboxPlaceOptions: ParsableArguments {
+struct OutboxLocationOptions: ParsableArguments {
     @Option(
         name: .customLong("outbox"),
         help: ArgumentHelp(
@@ -14,13 +14,13 @@ struct OutboxPlaceOptions: ParsableArguments {
     var path: String?
 
     /// Returns the outbox directory.
-    func place() throws(CommandFailure) -> OutboxPlace {
-        OutboxPlace(path: try OutboxPlace.path(path, environment: Environment.value))
+    func resolved() throws(CommandFailure) -> OutboxLocation {
+        OutboxLocation(path: try OutboxLocation.path(path, environment: Environment.value))
     }
 }
 
 /// The location of an outbox.
-struct OutboxPlace: Sendable, Hashable {
+struct OutboxLocation: Sendable, Hashable {
     let path: String
 
     /// Returns the given directory, or the one from the environment. Empty variables count as unset, and so does a
@@ -31,7 +31,7 @@ struct OutboxPlace: Sendable, Hashable {
             return named
         }
         if let path = environment("WAYBILL_OUTBOX"), !path.isEmpty { return path }
-        if let folder = environment("XDG_STATE_HOME"), folder.hasPrefix("/") { return "\(folder)/waybill/outbox" }
+        if let base = environment("XDG_STATE_HOME"), base.hasPrefix("/") { return "\(base)/waybill/outbox" }
         guard let home = environment("HOME"), home.hasPrefix("/") else {
             throw .usage(
                 "The location of the outbox is unknown. Pass its directory with --outbox, or set WAYBILL_OUTBOX.")
@@ -47,7 +47,8 @@ struct OutboxPlace: Sendable, Hashable {
     }
 
     /// Opens the outbox, and creates it if it is missing.
-    func open(_ configuration: Outbox.Configuration = OutboxPlace.configuration) async throws(CommandFailure) -> Outbox
+    func open(_ configuration: Outbox.Configuration = OutboxLocation.configuration) async throws(CommandFailure)
+        -> Outbox
     {
         do throws(OutboxError) {
             return try await Outbox(at: path, configuration: configuration)
@@ -58,7 +59,7 @@ struct OutboxPlace: Sendable, Hashable {
 
     /// Opens an existing outbox.
     func openExisting(
-        _ configuration: Outbox.Configuration = OutboxPlace.configuration
+        _ configuration: Outbox.Configuration = OutboxLocation.configuration
     ) async throws(CommandFailure) -> Outbox {
         var status = stat()
         if unsafe stat(path, &status) != 0, errno == ENOENT {
@@ -87,7 +88,7 @@ extension CommandFailure {
 }
 
 /// Runs an operation of an outbox and converts its errors to ``CommandFailure``.
-func asking<Value>(_ work: () async throws(OutboxError) -> Value) async throws(CommandFailure) -> Value {
+func mappingOutboxErrors<Value>(_ work: () async throws(OutboxError) -> Value) async throws(CommandFailure) -> Value {
     do throws(OutboxError) {
         return try await work()
     } catch {
