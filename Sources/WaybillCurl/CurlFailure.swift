@@ -4,7 +4,7 @@ import WaybillCore
 
 /// Maps failures of libcurl and of the engine to Waybill's codes and messages.
 ///
-/// A code does not determine the outcome, which follows from the evidence
+/// A code does not determine the outcome. The outcome follows from the counters of the attempt and the response
 /// (`UploadOutcome(of:status:isResponseComplete:)`).
 enum CurlFailure {
     /// Returns the code and message for a libcurl error (`libcurl-errors(3)`).
@@ -97,7 +97,7 @@ enum CurlFailure {
             evidence: TransferCounters(announced: request.body?.length))
     }
 
-    /// Returns the message for an expired limit or another failure that the engine reports itself.
+    /// Returns the message for an expired time limit, or for another failure that the engine detects and not libcurl.
     static func message(for code: TransferError.Code, limits: TransferLimits) -> String {
         switch code {
         case .connectTimeout:
@@ -113,7 +113,7 @@ enum CurlFailure {
         }
     }
 
-    /// Returns the code and message for a response that the assembler rejected.
+    /// Returns the code and message for a response that `ResponseAssembler` rejected.
     static func error(for failure: ResponseAssembler.Failure, limits: TransferLimits) -> (TransferError.Code, String) {
         switch failure {
         case .headTooLarge:
@@ -132,7 +132,7 @@ enum CurlFailure {
         }
     }
 
-    /// Returns a code with its description: `52 (Server returned nothing (no headers, no data))`.
+    /// Returns a libcurl error code with its description: `52 (Server returned nothing (no headers, no data))`.
     static func quote(_ code: CURLcode) -> String {
         unsafe "\(code.rawValue) (\(String(cString: curl_easy_strerror(code))))"
     }

@@ -24,11 +24,11 @@ extension AdmissionQueue {
         return call()
     }
 
-    /// Suspends calls until ``goOn()``. The cost of many changes is then proportional to their number, and no upload is
-    /// called that leaves immediately afterwards. Calls can be nested.
+    /// Stops calling uploads until ``goOn()``. The cost of many changes is then proportional to their number, and an
+    /// upload that a later change removes is not called first. Pairs of ``halt()`` and ``goOn()`` can be nested.
     package mutating func halt() { halts += 1 }
 
-    /// Ends a suspension of calls.
+    /// Ends the effect of one ``halt()``, and returns the uploads that are called.
     package mutating func goOn() -> Calls {
         halts = max(0, halts - 1)
         return call()

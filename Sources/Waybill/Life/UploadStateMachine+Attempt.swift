@@ -1,7 +1,7 @@
 import HTTPTypes
 import WaybillCore
 
-// Attempts: their events, their verdict, and what follows.
+// The events of an attempt, its result, and the transition that follows.
 
 extension UploadStateMachine {
     mutating func proceed(
@@ -86,7 +86,8 @@ extension UploadStateMachine {
         return [enter(.retrying), .scheduleRetry(after: pending.plan.delay, attempt: snapshot.attempt + 1)]
     }
 
-    /// Returns the limit of the idempotency key, which still applies if the body is sent again without being a retry.
+    /// Returns the time limit of the idempotency key. It also applies if the body is sent again without a retry, for
+    /// example after a redirect.
     func remainingLimits(of failure: AttemptVerdict.Failure) -> PendingRetry? {
         guard let lastRetry, route?.hop.sendsBody != false else { return nil }
         var plan = lastRetry

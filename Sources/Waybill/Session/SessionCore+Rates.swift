@@ -24,30 +24,30 @@ extension SessionCore {
         }
     }
 
-    /// Gives a resumed transfer its share by an event, in order with later changes of that share.
+    /// Assigns a share to a resumed transfer. The transfer receives it as an event, before events for later changes.
     func resumeSending(_ run: UploadRun) {
         let (group, limit) = (run.plan?.options.group, run.ownLimit)
         changeRates { $0.join(run.id, group: group, limit: limit, isResumed: true) }
     }
 
-    /// Divides the share of a transfer that sends no more among the others.
+    /// Divides the share of a transfer that has stopped sending among the others.
     func endSending(_ id: UploadID) { changeRates { _ = $0.leave(id) } }
 
-    /// Limits one upload.
+    /// Sets the limit of one upload.
     func limit(_ id: UploadID, to rate: ByteCount?) { changeRates { $0.limit(id, to: rate) } }
 
-    /// Limits a group, or all uploads together if it is `nil`.
+    /// Sets the limit of a group, or of all uploads together if the group is `nil`.
     func limit(group: String?, to rate: ByteCount?) {
         changeRates { shares in
             if let group { shares.limit(group: group, to: rate) } else { shares.limit(to: rate) }
         }
     }
 
-    /// Returns the limit of a group that was set last.
+    /// Returns the most recently set limit of a group.
     func rateLimit(ofGroup group: String) -> ByteCount? { rates.withLock { $0.shares.limit(ofGroup: group) } }
 
-    /// Changes the shares and delivers changed ones to their transfers. As with the queue, one thread delivers all
-    /// changes, so that no transfer receives an older share after a newer one.
+    /// Changes the shares and delivers changed ones to their transfers. As with calls of the admission
+    /// queue, only one thread at a time delivers changes, so no transfer receives an older share after a newer one.
     private func changeRates<Value: Sendable>(_ change: @Sendable (inout RateShares) -> Value) -> Value {
         let (value, mustNotify) = rates.withLock { limiter in
             let value = change(&limiter.shares)

@@ -1,17 +1,17 @@
 import CWaybillJPEG
 
-/// Decodes an image directly to another size: rows are passed from the source to the resamplers, so that a large
-/// original is never in memory as a whole.
+/// Decodes an image and scales it at the same time. Rows are passed from the source to the resamplers, so a large
+/// original is never completely in memory.
 struct ImageLoader {
     let source: ImageSource
     let isLinear: Bool
     let flag: StopFlag
 
-    /// Above this number of pixels, planes store 8-bit samples without fractional bits: the result is scaled down
-    /// further or quantized more coarsely, so half the memory costs no measurable quality.
+    /// The number of pixels above which planes store 8-bit samples without fractional bits, which halves their memory.
+    /// Larger images are scaled down further or quantized more coarsely afterwards, so quality is not measurably worse.
     static let largestFine = 2.5e6
 
-    /// Decodes to an upright size. libjpeg decodes at `eighths` of the full size: 8, or 4 for speed.
+    /// Decodes to a size in the upright orientation. libjpeg decodes at `eighths` of the full size: 8, or 4 for speed.
     func load(_ size: PixelSize, eighths: Int) throws(JPEGError) -> DecodedImage {
         let stored = size.turned(source.orientation)
         let isLarge = size.pixels > Self.largestFine
@@ -30,9 +30,8 @@ struct ImageLoader {
         return image
     }
 
-    /// Decodes to a size in the stored orientation and passes on the rows of each plane in order as soon as they are
-    /// finished; rows of different planes are interleaved. `begin` receives the resamplers of the planes before the
-    /// first row.
+    /// Decodes to a size in the stored orientation. Calls `begin` with the resamplers of the planes, then `emit` with
+    /// each finished row. The rows of a plane are in order; rows of different planes are interleaved.
     func stream(
         _ size: PixelSize, eighths: Int, begin: ([PlaneResampler]) throws(JPEGError) -> Void,
         emit: (_ plane: Int, _ row: UnsafePointer<Float>, _ number: Int) -> Void
@@ -66,8 +65,9 @@ struct ImageLoader {
     /// Positions the output samples of one axis, `pitch` pixels of the new image apart, over the decoded samples, which
     /// are `samplePitch` full-size pixels apart.
     ///
-    /// A mirrored axis is reversed later: a last chroma sample that extends beyond an odd edge would then extend beyond
-    /// the first pixel, so the samples are positioned for the reversed image.
+    /// With an odd length, the last chroma sample extends beyond the edge of the image. A mirrored axis is reversed
+    /// later, which would move that sample before the first pixel. Its samples are therefore positioned for the
+    /// reversed image.
     private func plan(
         _ samples: Int, _ samplePitch: Double, full: Int, to length: Int, _ pitch: Int, isMirrored: Bool,
         tapsMultipleOf multiple: Int

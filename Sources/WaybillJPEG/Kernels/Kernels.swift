@@ -1,28 +1,29 @@
 import CWaybillJPEG
 
-// The three hottest loops exist twice: in C, and as a shorter version in plain Swift. The Swift versions are the
-// reference for the tests of the C versions. A build with WAYBILL_PLAIN_SWIFT=1 in its environment uses them: this is
-// slower, but shows whether a problem is caused by the C code.
+// The loops that use most of the CPU time are implemented twice: in C, and as a shorter version in Swift. The Swift
+// versions are the reference for the tests of the C versions. A build with WAYBILL_PLAIN_SWIFT=1 in its environment
+// uses the Swift versions. It is slower, but shows whether the C code causes a problem.
 #if WAYBILL_PLAIN_SWIFT
     typealias Kernels = PlainKernels
 #else
     typealias Kernels = CKernels
 #endif
 
-/// Loops over plain memory. The caller guarantees that the memory is valid.
+/// Loops over memory passed as pointers. The caller guarantees that the memory is valid.
 protocol KernelSet {
     /// Sets `out[x]` to the sum of `weights[t] * rows[t][x]`; weights have 14 fractional bits. `sums` is scratch space.
     static func vertical(
         _ rows: [UnsafePointer<UInt8>], _ weights: UnsafePointer<Int16>, width: Int,
         sums: UnsafeMutablePointer<Int32>, out: UnsafeMutablePointer<Float>)
-    /// Does the same for 16-bit samples, with floating-point weights.
+    /// Sets `out[x]` to the sum of `weights[t] * rows[t][x]`, for 16-bit samples and floating-point weights.
     static func vertical(
         _ rows: [UnsafePointer<UInt16>], _ weights: [Float], width: Int, out: UnsafeMutablePointer<Float>)
     /// Sets `out[x]` to the sum of `weights[x * taps + t] * row[starts[x] + t]`; `taps` is a multiple of 4.
     static func horizontal(
         _ row: UnsafePointer<Float>, _ starts: [Int32], _ weights: [Float], taps: Int, width: Int,
         out: UnsafeMutablePointer<Float>)
-    /// Quantizes blocks for the minimum of rate + strength * distortion. `bits` contains the length of each AC symbol.
+    /// Quantizes blocks so that rate + strength * distortion is minimal. `norms` contains the mean square of each block
+    /// without DC, `table` the quantization table in zigzag order, and `bits` the length of each AC symbol.
     static func trellis(
         _ coefficients: UnsafePointer<Int16>, _ norms: UnsafePointer<Float>, blocks: Int, _ table: [UInt16],
         _ bits: [Float], strength: Float, levels: UnsafeMutablePointer<Int16>)

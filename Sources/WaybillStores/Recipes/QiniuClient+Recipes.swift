@@ -2,7 +2,7 @@ import WaybillCore
 public import FoundationEssentials
 
 extension QiniuClient {
-    /// Prepares the object of a file with a recipe, uploads it, and waits for the stored object.
+    /// Prepares an object from a file according to a recipe, uploads it, and returns the stored object.
     ///
     /// ```swift
     /// let front = try await client.upload(.idCardFront, file: "IMG_0042.jpg", parameters: ["businessNo": number])
@@ -11,9 +11,9 @@ extension QiniuClient {
     /// - Parameters:
     ///   - recipe: The recipe.
     ///   - path: The path of the file.
-    ///   - parameters: The values of the parameters of the key.
-    ///   - options: More options of the object. Its metadata takes precedence over that of the recipe.
-    ///   - date: The date for the key; `nil` for the present date.
+    ///   - parameters: The values of the parameters in the key template.
+    ///   - options: Additional options. Their metadata takes precedence over the metadata of the recipe.
+    ///   - date: The date in the key; `nil` for the current date.
     /// - Returns: The stored object.
     /// - Throws: ``StoreError``. If the image can't be compressed, it has the code of the image error, and nothing is
     ///   sent.
@@ -25,7 +25,7 @@ extension QiniuClient {
         try await startUpload(recipe, file: path, parameters: parameters, options: options, date: date).value
     }
 
-    /// Starts preparing and uploading the object of a file, and immediately returns the handle.
+    /// Starts preparing and uploading an object from a file, and immediately returns a handle.
     @discardableResult
     public func startUpload(
         _ recipe: UploadRecipe, file path: String, parameters: [String: String] = [:],
@@ -38,7 +38,7 @@ extension QiniuClient {
         }
     }
 
-    /// Starts uploading an object that was prepared earlier, and immediately returns the handle.
+    /// Starts uploading a prepared object, and immediately returns a handle.
     @discardableResult
     public func startUpload(
         _ object: PreparedObject, options: QiniuPutOptions = QiniuPutOptions()

@@ -1,9 +1,9 @@
 import Waybill
 
-/// Formats text and numbers for the page and for lines.
+/// Formats text and numbers for the HTML report.
 enum ReportText {
-    /// Returns untrusted text as HTML text without markup. Characters that are invisible or change the reading
-    /// direction are shown as escapes.
+    /// Escapes untrusted text for HTML. Characters that are invisible or change the reading direction are replaced by
+    /// visible escapes.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in Redaction.escaped(text).unicodeScalars {
@@ -19,7 +19,7 @@ enum ReportText {
         return result
     }
 
-    /// Returns a percentage, such as `2.9 %`.
+    /// Returns a part of a whole as a percentage, such as `2.9 %`.
     static func share(_ part: Int, of whole: Int) -> String {
         let tenths = Int((Double(part) / Double(max(1, whole)) * 1_000).rounded())
         return "\(tenths / 10).\(tenths % 10) %"
@@ -41,9 +41,9 @@ enum ReportText {
     }
 }
 
-/// Creates links from a page to the files that it shows, relative to the page's directory.
+/// Creates links from the report to the images that it shows, relative to the directory of the report.
 struct ReportLinks: Sendable {
-    /// The components of the page's directory.
+    /// The path components of the report's directory.
     private let base: [Substring]
 
     init(page: String) {

@@ -28,7 +28,7 @@ public enum OSSStorageClass: String, Sendable, Hashable, CaseIterable {
     case deepColdArchive = "DeepColdArchive"
 }
 
-/// The properties with which an object is stored.
+/// The properties of an object to store.
 ///
 /// ```swift
 /// var options = OSSObjectOptions()
@@ -37,7 +37,7 @@ public enum OSSStorageClass: String, Sendable, Hashable, CaseIterable {
 /// options.forbidsOverwrite = true
 /// ```
 public struct OSSObjectOptions: Sendable, Hashable {
-    /// The handling of metadata that a header field can't hold: characters beyond ASCII, control characters, leading or
+    /// How to handle metadata that is not valid in a header field: non-ASCII characters, control characters, leading or
     /// trailing spaces.
     public enum MetadataPolicy: Sendable, Hashable {
         /// The upload fails with ``StoreError/Code/invalidArgument``.
@@ -46,22 +46,24 @@ public struct OSSObjectOptions: Sendable, Hashable {
         case percentEncode
     }
 
-    /// The content type; `nil` to derive it from the extension of the key.
+    /// The content type; `nil` to derive it from the extension of the key, or `application/octet-stream` if the
+    /// extension is unknown.
     public var contentType: String?
     /// The header fields with which the object is served, such as `Cache-Control`, `Content-Disposition`,
-    /// `Content-Encoding`, `Content-Language` and `Expires`. Use the other properties for the fields that these cover.
+    /// `Content-Encoding`, `Content-Language` and `Expires`. If a property of this type sets a header field, use the
+    /// property.
     public var headers: HTTPFields = [:]
     /// User metadata, sent as `x-oss-meta-…`. Names consist of letters, digits and hyphens.
     public var metadata: [String: String] = [:]
-    /// The handling of metadata that a header field can't hold.
+    /// How to handle metadata that is not valid in a header field.
     public var metadataPolicy = MetadataPolicy.refuse
-    /// The access control; `nil` for that of the bucket.
+    /// The access control; `nil` for the access control of the bucket.
     public var access: OSSAccess?
-    /// The storage class; `nil` for that of the bucket.
+    /// The storage class; `nil` for the storage class of the bucket.
     public var storageClass: OSSStorageClass?
-    /// Whether an existing object is kept. The upload then ends with `FileAlreadyExists`.
+    /// Whether the upload fails with the store's code `FileAlreadyExists` if the object exists.
     public var forbidsOverwrite = false
-    /// The tags, at most ten. Not supported with a form.
+    /// The tags, at most ten. Uploads with an OSS form do not support tags.
     public var tags: [String: String] = [:]
     /// The server-side encryption: `AES256` or `KMS`.
     public var encryption: String?
@@ -70,7 +72,7 @@ public struct OSSObjectOptions: Sendable, Hashable {
     /// The maximum rate at which the store accepts bytes, in bits per second: 819,200 to 838,860,800 (100 KiB to 100
     /// MiB per second). It applies to each part separately.
     public var trafficLimit: Int?
-    /// The callback that OSS sends to a server of yours after the object is stored.
+    /// The callback that OSS sends to your server after it has stored the object.
     public var callback: OSSCallback?
 
     /// Creates empty options.

@@ -19,7 +19,8 @@ public struct QiniuSource: Sendable {
     }
 
     let content: Content
-    /// The file name that is sent: `$(fname)`, and the source of the content type if none is given.
+    /// The file name that is sent to Qiniu, available as `$(fname)`. If ``contentType`` is `nil`, the content type is
+    /// derived from this name.
     public var fileName: String
     /// The content type; `nil` to derive it from the file name.
     public var contentType: String?
@@ -45,12 +46,12 @@ public struct QiniuSource: Sendable {
         QiniuSource(.bytes(Array(bytes)), fileName: fileName, contentType: contentType)
     }
 
-    /// Returns a photo that is compressed before it is sent, like the form part `MultipartPart.image`.
+    /// Returns a source of a photo that is compressed before it is sent, as with the form part `MultipartPart.image`.
     public static func image(path: String, fileName: String? = nil, _ options: JPEGOptions) -> QiniuSource {
         QiniuSource(.image("file", path: path, fileName: fileName, options))
     }
 
-    /// Returns a photo in memory that is compressed before it is sent.
+    /// Returns a source of a photo in memory that is compressed before it is sent.
     public static func image(data: [UInt8], fileName: String? = nil, _ options: JPEGOptions) -> QiniuSource {
         QiniuSource(.image("file", data: data, fileName: fileName, options))
     }
@@ -92,7 +93,7 @@ struct QiniuPayload: Sendable {
     let contentType: String?
     let size: Int64
 
-    /// Prepares the content of a source, and examines the file.
+    /// Prepares the content of a source. For a file, reads its size and the metadata that detects changes.
     init(_ source: QiniuSource) async throws(StoreError) {
         var fileName = source.fileName
         var contentType = source.contentType
