@@ -80,7 +80,7 @@ extension AliyunOSSClient {
             checks: { response throws(StoreError) in try self.compare(sent()?.whole?.checksum, with: response) },
             lookUp: {
                 guard let body = sent(), let whole = body.whole else {
-                    return .cannotTell(StoreError(.unexpectedResponse, "The length of the form is unknown."))
+                    return .unknown(StoreError(.unexpectedResponse, "The length of the form is unknown."))
                 }
                 return await self.look(for: key, in: bucket, size: body.rangeLength, whole.checksum, run)
             })

@@ -125,6 +125,6 @@ final class QiniuThrottle: Sendable {
     /// Returns the delay after the n-th rejection, counted from 1: it starts at one second, doubles, and is at most 30
     /// s.
     static func delay(after rejections: Int) -> Duration {
-        Backoff(from: .seconds(1), to: .seconds(30)).time(after: rejections)
+        Backoff(from: .seconds(1), to: .seconds(30)).delay(after: rejections)
     }
 }
