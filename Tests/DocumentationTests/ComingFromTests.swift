@@ -62,8 +62,8 @@ struct ComingFromTests {
     private static let topics = [
         "form.append(.file(", ".data(", ".stream(", "session.start(", "onProgress(on:", "onCompletion",
         "foundationProgress", "task.response", ".cancelAll()", "taggedWith", "pause", "resume", "options.priority",
-        "configuration.slots", "options.retry", "options.transfer.limits", "configuration.headers", "JSONEnvelope",
-        "session.run(chain)", "uploadAll", "deduplicationKey", "pinnedKeys", "certificateAuthorities",
+        "configuration.maximumConcurrentTransfers", "options.retry", "options.transfer.limits", "configuration.headers",
+        "JSONEnvelope", "session.run(chain)", "uploadAll", "deduplicationKey", "pinnedKeys", "certificateAuthorities",
         "configuration.cookies", "transfer.proxy",
     ]
 

@@ -44,7 +44,7 @@ import Waybill
     }
 
     @Test func `a part of 96 MiB uses less than 4 MB more memory than one of 2 MiB`() async throws {
-        guard Alone.isAlone else { return try await Alone.run("FormMemoryTests") }
+        guard IsolatedProcess.isIsolated else { return try await IsolatedProcess.run("FormMemoryTests") }
         let folder = try TemporaryDirectory()
         for (_, part) in try Self.parts(2 << 20, in: folder) { _ = try await Self.run(part) }
         for (kind, part) in try Self.parts(Self.size, in: folder) {

@@ -4,7 +4,7 @@ import Waybill
 
 /// Pausing and rate limits through TLS, HTTP/2 and chunked framing.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FrontedControlTests {
-    enum Way: CaseIterable { case tls, http2, chunked }
+    enum Transport: CaseIterable { case tls, http2, chunked }
 
     private let bytes: [UInt8]
 
@@ -13,32 +13,32 @@ import Waybill
         bytes = random.bytes(6 << 20)
     }
 
-    private struct Ground {
+    private struct Route {
         let server: LoopbackServer
-        let keeper: (any Sendable)?
+        let front: (any Sendable)?
         let url: String
         var options = UploadOptions(retry: .none)
     }
 
-    private func ground(_ way: Way, _ server: LoopbackServer) async throws -> Ground {
-        switch way {
-        case .chunked: return Ground(server: server, keeper: nil, url: server.url())
+    private func route(_ transport: Transport, _ server: LoopbackServer) async throws -> Route {
+        switch transport {
+        case .chunked: return Route(server: server, front: nil, url: server.url())
         case .tls:
             let front = try await TLSFront(to: server)
-            var ground = Ground(server: server, keeper: front, url: front.url())
-            ground.options.transfer.tls.certificateAuthorities = front.authority
-            return ground
+            var route = Route(server: server, front: front, url: front.url())
+            route.options.transfer.tls.certificateAuthorities = front.authority
+            return route
         case .http2:
             let front = try await HTTP2Front(to: server)
-            var ground = Ground(server: server, keeper: front, url: front.url())
-            ground.options.transfer.tls.certificateAuthorities = front.authority
-            ground.options.transfer.httpVersion = .http2
-            return ground
+            var route = Route(server: server, front: front, url: front.url())
+            route.options.transfer.tls.certificateAuthorities = front.authority
+            route.options.transfer.httpVersion = .http2
+            return route
         }
     }
 
-    private func content(_ way: Way) -> UploadContent {
-        guard way == .chunked else { return .data(bytes) }
+    private func content(_ transport: Transport) -> UploadContent {
+        guard transport == .chunked else { return .data(bytes) }
         let bytes = bytes
         return .stream(
             AsyncStream<[UInt8]> { continuation in
@@ -54,16 +54,16 @@ import Waybill
         return nil
     }
 
-    @Test(arguments: Way.allCases) func `a rate-limited body that is paused repeatedly arrives unchanged`(
-        way: Way
+    @Test(arguments: Transport.allCases) func `a rate-limited body that is paused repeatedly arrives unchanged`(
+        transport: Transport
     ) async throws {
         let server = try LoopbackServer()
-        var ground = try await ground(way, server)
-        ground.options.transfer.rateLimit = .mebibytes(4)
+        var route = try await route(transport, server)
+        route.options.transfer.rateLimit = .mebibytes(4)
         let session = UploadSession()
         let clock = ContinuousClock()
         let start = clock.now
-        let task = session.start(content(way), to: ground.url, options: ground.options)
+        let task = session.start(content(transport), to: route.url, options: route.options)
         for count in [500_000, 1_500_000, 2_500_000] as [Int64] {
             let seen = await progress(of: task) { $0.acknowledged >= count }
             let allowed = (clock.now - start) / .seconds(1) * Double(4 << 20)
@@ -80,24 +80,26 @@ import Waybill
         #expect(request.body == bytes)
     }
 
-    @Test(arguments: [Way.tls, .http2]) func `a long pause restarts an upload over TLS and HTTP 2`(way: Way)
+    @Test(arguments: [Transport.tls, .http2]) func `a long pause restarts an upload over TLS and HTTP 2`(
+        transport: Transport
+    )
         async throws
     {
         let server = try LoopbackServer()
         server.route("/", .stall(afterBodyBytes: 100_000), .respond(200))
-        var ground = try await ground(way, server)
-        ground.options.transfer.limits.stall = .seconds(50)
-        ground.options.transfer.rateLimit = .mebibytes(1)
+        var route = try await route(transport, server)
+        route.options.transfer.limits.stall = .seconds(50)
+        route.options.transfer.rateLimit = .mebibytes(1)
         var configuration = UploadSession.Configuration()
         configuration.pauseKeepsSlot = .milliseconds(300)
         let session = UploadSession(configuration: configuration)
-        let task = session.start(.data(bytes), to: ground.url, options: ground.options)
+        let task = session.start(.data(bytes), to: route.url, options: route.options)
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 100_000 }
         task.pause()
         _ = await progress(of: task) { $0.attempt == 2 }
         task.limit(to: nil)
         task.resume()
-        #expect(try await task.response.attempts.map(\.sequel) == [.restart, .end])
+        #expect(try await task.response.attempts.map(\.disposition) == [.restart, .end])
         #expect(server.requests.filter(\.isComplete).map { $0.body == bytes } == [true])
     }
 }

@@ -101,11 +101,11 @@ import Waybill
         // Another upload that takes a second at its rate.
         options.transfer.rateLimit = .kilobytes(400)
         _ = try await session.upload(.data([UInt8](repeating: 8, count: 450_000)), to: server.url(), options: options)
-        let stood = clock.now - paused
+        let pausedTime = clock.now - paused
         let before = await now(task)
         task.resume()
         let after = await acknowledged(of: task, atLeast: before + 300_000)
-        let allowed = (clock.now - start - stood) / .seconds(1) * Double(1 << 20)
+        let allowed = (clock.now - start - pausedTime) / .seconds(1) * Double(1 << 20)
         // Half a second of the rate may have been saved, and one piece is granted in advance.
         #expect(Double(after) <= allowed + Double(1 << 20))
         task.cancel()

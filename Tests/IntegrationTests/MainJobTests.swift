@@ -118,7 +118,7 @@ import Waybill
     @Test func `concurrent uploads stay within the slots`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200))
         var configuration = UploadSession.Configuration()
-        configuration.slotsPerHost = 3
+        configuration.maximumConcurrentTransfersPerHost = 3
         let session = UploadSession(configuration: configuration)
         let tasks = (0..<40).map { index in session.start([.text("n", "\(index)")], to: server.url()) }
         for task in tasks { #expect(try await task.response.status == .ok) }

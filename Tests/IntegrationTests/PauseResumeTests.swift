@@ -41,12 +41,12 @@ import Waybill
         _ = try await session.upload(.data([1]), to: other.url())
         gate.open()
         // The server reads the data in flight. Then everything sent is acknowledged, and no more arrives.
-        let stood = try #require(
+        let pausedProgress = try #require(
             await progress(of: task) { $0.isPaused && $0.sent == $0.acknowledged && $0.sent >= 1 << 20 })
-        #expect(stood.sent < 1 << 20 + Self.inFlight)
+        #expect(pausedProgress.sent < 1 << 20 + Self.inFlight)
         for _ in 0..<3 { _ = try await session.upload(.data(Array(bytes.prefix(1 << 20))), to: other.url()) }
-        try await server.waitUntil { Int64($0.requests[0].bodyBytesRead) == stood.sent }
-        #expect(await progress(of: task) { _ in true }?.sent == stood.sent)
+        try await server.waitUntil { Int64($0.requests[0].bodyBytesRead) == pausedProgress.sent }
+        #expect(await progress(of: task) { _ in true }?.sent == pausedProgress.sent)
         task.resume()
         #expect(try await task.response.attempts.count == 1)
         let request = try await server.request(0)
@@ -60,7 +60,7 @@ import Waybill
             .stall(afterBodyBytes: 1 << 20), otherwise: .respond(200), receiveBuffer: .kibibytes(64))
         var configuration = UploadSession.Configuration()
         configuration.pauseKeepsSlot = .milliseconds(400)
-        configuration.slots = 1
+        configuration.maximumConcurrentTransfers = 1
         configuration.options.retry = .none
         configuration.options.transfer.limits.stall = .seconds(50)
         let log = FaultLog()
@@ -77,7 +77,7 @@ import Waybill
         task.resume()
         let response = try await task.response
         #expect(response.attempts.map(\.code) == [.paused, nil])
-        #expect(response.attempts.map(\.sequel) == [.restart, .end])
+        #expect(response.attempts.map(\.disposition) == [.restart, .end])
         guard case .incomplete = response.attempts[0].outcome else {
             Issue.record("\(response.attempts[0].outcome as Any)")
             return
@@ -104,7 +104,7 @@ import Waybill
         gate.open()
         try await server.waitUntil { $0.connections[0].isClosed }
         task.resume()
-        #expect(try await task.response.attempts.map(\.sequel) == [.restart, .end])
+        #expect(try await task.response.attempts.map(\.disposition) == [.restart, .end])
         #expect(server.requests.filter(\.isComplete).map { $0.body == bytes } == [true])
     }
 

@@ -125,7 +125,7 @@ import Waybill
 /// A full disk, simulated with a limit for the size of files.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FullDiskTests {
     @Test func `a full disk while spilling a stream is a typed error and leaves nothing open`() async throws {
-        guard Alone.isAlone else { return try await Alone.run("FullDiskTests") }
+        guard IsolatedProcess.isIsolated else { return try await IsolatedProcess.run("FullDiskTests") }
         // The limit applies to the process, so the test runs in a separate one. Without a handler the signal would
         // end it.
         _ = signal(SIGXFSZ, SIG_IGN)

@@ -16,8 +16,8 @@ enum Batches {
     /// Sends all uploads concurrently, with a slot for each.
     static func atOnce(url: String, path: String, count: Int) async throws -> Int {
         var configuration = UploadSession.Configuration()
-        configuration.slots = max(1, count)
-        configuration.slotsPerHost = max(1, count)
+        configuration.maximumConcurrentTransfers = max(1, count)
+        configuration.maximumConcurrentTransfersPerHost = max(1, count)
         let session = UploadSession(configuration: configuration)
         let results = await session.uploadAll(0..<count) { _ in
             UploadRequest(.post, url, content: .form(Sending.form(path)))

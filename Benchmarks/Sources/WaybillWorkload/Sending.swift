@@ -13,8 +13,8 @@ enum Sending {
     /// The default configuration with a slot for each concurrent form.
     private static func session(slots: Int, authority: String?) -> UploadSession {
         var configuration = UploadSession.Configuration()
-        configuration.slots = slots
-        configuration.slotsPerHost = slots
+        configuration.maximumConcurrentTransfers = slots
+        configuration.maximumConcurrentTransfersPerHost = slots
         configuration.options.transfer.tls.certificateAuthorities = authority
         return UploadSession(configuration: configuration)
     }

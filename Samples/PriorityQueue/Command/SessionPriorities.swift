@@ -20,7 +20,7 @@ struct SessionPriorities {
     func run() async throws -> Outcome {
         let backend = try await LittleBackend(token: Note.token)
         var configuration = UploadSession.Configuration()
-        configuration.slots = 1
+        configuration.maximumConcurrentTransfers = 1
         let session = UploadSession(configuration: configuration)
 
         // The first upload occupies the slot until all others are queued.

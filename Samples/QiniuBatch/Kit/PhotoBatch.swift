@@ -61,7 +61,7 @@ public func upload(
     show: @escaping @Sendable (_ ended: Int, _ result: BatchResult<Photo, QiniuObject, StoreError>) -> Void = { _, _ in
     }
 ) async -> BatchSummary<StoreError> {
-    let batch = client.startBatch(of: photos, atOnce: 3) { photo in
+    let batch = client.startBatch(of: photos, maximumConcurrentRequests: 3) { photo in
         QiniuBatchWork(.data(photo.bytes, fileName: photo.name, contentType: "image/jpeg"), to: photo.name)
     }
     var ended = 0

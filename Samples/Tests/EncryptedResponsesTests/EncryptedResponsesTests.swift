@@ -37,7 +37,7 @@ import Waybill
     @Test func `a wrong signature is rejected in the envelope`() async throws {
         let refused = error(try await upload([.text("BUSINESSNO", "42")], signed: otherKey))
         #expect(refused?.code == .envelopeRejected)
-        #expect(refused?.envelope == EnvelopeRefusal(code: "1001", message: "验签失败"))
+        #expect(refused?.envelope == EnvelopeRejection(code: "1001", message: "验签失败"))
     }
 
     @Test func `a response that cannot be decrypted keeps its bytes and has an unknown outcome`() async throws {

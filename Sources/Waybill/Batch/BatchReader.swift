@@ -71,8 +71,8 @@ final class BatchListener<Item: Sendable, Upload: BatchUpload>: Sendable {
         return state.withLock { state in
             state.seen = version
             state.wasLast = sums.isFinished
-            guard Upload.addsRates else { return state.meter.progress(sums, at: elapsed) }
-            return UploadBatchProgress(sums, bytesPerSecond: rate, pace: rate, elapsed: elapsed)
+            guard Upload.sumsRates else { return state.meter.progress(sums, at: elapsed) }
+            return UploadBatchProgress(sums, bytesPerSecond: rate, overallRate: rate, elapsed: elapsed)
         }
     }
 }

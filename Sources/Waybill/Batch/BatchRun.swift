@@ -8,7 +8,7 @@ package typealias BatchMeasure = @Sendable () async -> [ExpectedLength?]
 /// state is behind a lock.
 package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
     package typealias Output = BatchResult<Item, Upload.Value, Upload.Failure>
-    package typealias Ask = @Sendable (Item) async throws -> BatchWork<Upload>
+    package typealias MakeWork = @Sendable (Item) async throws -> BatchWork<Upload>
 
     struct Running: Sendable {
         let upload: Upload
@@ -19,7 +19,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
     struct State: Sendable {
         var batchState: BatchState
         /// Calls of the caller's closure that have not returned.
-        var asking: [Int: Task<BatchWork<Upload>, any Error>] = [:]
+        var pendingWork: [Int: Task<BatchWork<Upload>, any Error>] = [:]
         var uploads: [Int: Running] = [:]
         var results: [Output] = []
         var failures: [BatchSummary<Upload.Failure>.Failure] = []
@@ -43,7 +43,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
     }
 
     /// The maximum number of failures in the summary.
-    private static var namedFailures: Int { 100 }
+    private static var maxReportedFailures: Int { 100 }
 
     let state: Observed<State>
     let clock: any Clock<Duration>
@@ -93,17 +93,17 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
     deinit { measuring.withLock { $0 }?.cancel() }
 
     /// Starts taking items from a sequence.
-    package func start<Items: Sequence & SendableMetatype>(_ items: sending Items, _ ask: @escaping Ask)
+    package func start<Items: Sequence & SendableMetatype>(_ items: sending Items, _ makeWork: @escaping MakeWork)
     where Items.Element == Item, Items.Iterator: SendableMetatype {
         Task {
             var source = SynchronousSource(base: items.makeIterator())
-            await drive(&source, ask)
+            await takeItems(&source, makeWork)
         }
     }
 
     /// Takes items until the source ends or the batch stops.
-    func drive<Source: AsyncIteratorProtocol>(
-        _ source: inout Source, _ ask: @escaping Ask, isolation: isolated (any Actor)? = #isolation
+    func takeItems<Source: AsyncIteratorProtocol>(
+        _ source: inout Source, _ makeWork: @escaping MakeWork, isolation: isolated (any Actor)? = #isolation
     ) async where Source.Element == Item {
         while await mayTake() {
             let item: Item?
@@ -116,29 +116,29 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
                 }
             }
             guard let item else { return change { $0.batchState.exhaust() } }
-            await begin(item, ask)
+            await begin(item, makeWork)
         }
     }
 
     private func mayTake() async -> Bool {
-        await state.wait { $0.batchState.isStopped || $0.batchState.mayTake(isRead: $0.readers > 0) }
+        await state.wait { $0.batchState.isStopped || $0.batchState.mayTake(hasReader: $0.readers > 0) }
         return state.read { !$0.batchState.isStopped }
     }
 
-    private func begin(_ item: Item, _ ask: @escaping Ask) async {
+    private func begin(_ item: Item, _ makeWork: @escaping MakeWork) async {
         // The batch may have been cancelled while the source created the item.
         let (index, isUnwanted) = change { state in
             let (index, isCancelled) = state.batchState.take()
             return (index, isCancelled || state.isCancelled)
         }
         guard !isUnwanted else { return end(index, item, .failure(.cancelledBeforeStart)) }
-        switch await work(for: item, index, ask) {
+        switch await work(for: item, index, makeWork) {
         case .failure(let error): end(index, item, .failure(error))
         case .success(let work):
             guard let upload = start(work, index) else { return end(index, item, .failure(.cancelledBeforeStart)) }
             Task { [self] in
                 // The callback is not called after the end.
-                if onSnapshot != nil { await watch(index) }
+                if onSnapshot != nil { await observe(index) }
                 end(index, item, await upload.finished())
             }
         }
@@ -146,21 +146,21 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
 
     /// Calls the caller's closure. Cancelling the item or the batch cancels the call.
     private func work(
-        for item: Item, _ index: Int, _ ask: @escaping Ask
+        for item: Item, _ index: Int, _ makeWork: @escaping MakeWork
     ) async -> Result<BatchWork<Upload>, Upload.Failure> {
-        let asking = Task { try await ask(item) }
+        let pendingWork = Task { try await makeWork(item) }
         let isUnwanted = change { state in
-            state.asking[index] = asking
+            state.pendingWork[index] = pendingWork
             return state.isUnwanted(index)
         }
-        if isUnwanted { asking.cancel() }
-        let answer = await asking.result
+        if isUnwanted { pendingWork.cancel() }
+        let result = await pendingWork.result
         let wasCancelled = change { state in
-            state.asking[index] = nil
+            state.pendingWork[index] = nil
             return state.isUnwanted(index)
         }
         guard !wasCancelled else { return .failure(.cancelledBeforeStart) }
-        return answer.mapError { Upload.Failure(ofItem: $0) }
+        return result.mapError { Upload.Failure(ofItem: $0) }
     }
 
     /// Starts and registers an upload; returns `nil` if the item was cancelled before.
@@ -168,17 +168,17 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         // If possible, start and register in one step: a concurrent cancel either finds the upload or prevents its
         // start.
         let early = Upload.startsWithoutCallbacks ? nil : work.start()
-        let entered = change { state -> (upload: Upload, isUnwanted: Bool, isPaused: Bool, isWatched: Bool)? in
+        let entered = change { state -> (upload: Upload, isUnwanted: Bool, isPaused: Bool, hasListener: Bool)? in
             let isUnwanted = state.isUnwanted(index)
             if early == nil, isUnwanted { return nil }
             let upload = early ?? work.start()
             state.uploads[index] = Running(upload: upload, expectedLength: work.expectedLength)
             return (upload, isUnwanted, state.batchState.isPaused, state.listeners > 0)
         }
-        guard let (upload, isUnwanted, isPaused, isWatched) = entered else { return nil }
+        guard let (upload, isUnwanted, isPaused, hasListener) = entered else { return nil }
         if isUnwanted { upload.cancel() }
-        if isPaused { follow(true, upload) }
-        if isWatched, onSnapshot == nil { Task { [self] in await watch(index) } }
+        if isPaused { applyPause(true, upload) }
+        if hasListener, onSnapshot == nil { Task { [self] in await observe(index) } }
         return upload
     }
 
@@ -191,23 +191,24 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         let (mustStop, ended) = change { state -> (Bool, Running?) in
             let ended = state.uploads.removeValue(forKey: index)
             let bytes = ended?.upload.bytes(of: result)
-            let ending: BatchState.Ending
+            let outcome: BatchState.Outcome
             let error: Upload.Failure?
             switch result {
-            case .success: (ending, error) = (.succeeded, nil)
-            case .failure(let failure): (ending, error) = (failure.isCancelled ? .cancelled : .failed, failure)
+            case .success: (outcome, error) = (.succeeded, nil)
+            case .failure(let failure): (outcome, error) = (failure.isCancelled ? .cancelled : .failed, failure)
             }
             let (isFirstEnd, drop) = state.batchState.end(
-                index, ending, acknowledged: bytes?.acknowledged ?? 0, total: bytes?.total, isRead: state.readers > 0,
+                index, outcome, acknowledged: bytes?.acknowledged ?? 0, total: bytes?.total,
+                hasReader: state.readers > 0,
                 at: time)
             guard isFirstEnd else { return (false, ended) }
             state.results.append(output)
             state.results.removeFirst(drop)
-            if ending == .failed, let error, state.failures.count < Self.namedFailures {
+            if outcome == .failed, let error, state.failures.count < Self.maxReportedFailures {
                 state.failures.append(BatchSummary.Failure(index: index, error: error))
             }
             // In a closed session every further item would fail, possibly hundreds of thousands of times.
-            let mustStop = error?.isSessionClosed == true || ending == .failed && onFailure == .stop
+            let mustStop = error?.isSessionClosed == true || outcome == .failed && onFailure == .stop
             // In the same step in which the item ends: otherwise the next item could start in its place.
             if mustStop { state.cancel(endsRemaining: endsRemaining) }
             return (mustStop, ended)
@@ -240,22 +241,22 @@ extension BatchRun {
     package var acknowledged: Int64 { state.read { $0.batchState.sums(at: .zero).acknowledged } }
 
     package func cancel() {
-        let (uploads, asking) = change { state in
+        let (uploads, pendingWork) = change { state in
             state.cancel(endsRemaining: endsRemaining)
             // Cancel the last uploads first: a released slot must not start an upload that is cancelled next.
             let uploads = state.uploads.sorted { $0.key > $1.key }.map(\.value.upload)
-            return (uploads, Array(state.asking.values))
+            return (uploads, Array(state.pendingWork.values))
         }
-        for task in asking { task.cancel() }
+        for task in pendingWork { task.cancel() }
         for upload in uploads { upload.prepareToCancel() }
         for upload in uploads { upload.cancel() }
     }
 
     package func cancel(at index: Int) {
-        let (upload, asking) = change { state in
-            state.batchState.cancel(index) ? (state.uploads[index]?.upload, state.asking[index]) : (nil, nil)
+        let (upload, pendingWork) = change { state in
+            state.batchState.cancel(index) ? (state.uploads[index]?.upload, state.pendingWork[index]) : (nil, nil)
         }
-        asking?.cancel()
+        pendingWork?.cancel()
         upload?.cancel()
     }
 
@@ -265,12 +266,12 @@ extension BatchRun {
             state.batchState.setPaused(isPaused)
             return state.uploads.values.map(\.upload)
         }
-        for upload in uploads { follow(isPaused, upload) }
+        for upload in uploads { applyPause(isPaused, upload) }
     }
 
     /// Pauses or resumes an upload to match the batch, then checks again, because another thread may have changed the
     /// batch meanwhile.
-    private func follow(_ isPaused: Bool, _ upload: Upload) {
+    private func applyPause(_ isPaused: Bool, _ upload: Upload) {
         var wanted = isPaused
         while true {
             if wanted { upload.pause() } else { upload.resume() }
@@ -328,7 +329,7 @@ extension BatchRun {
             state.listeners += 1
             return state.listeners == 1 && onSnapshot == nil ? Array(state.uploads.keys) : []
         }
-        for index in unobserved { Task { [self] in await watch(index) } }
+        for index in unobserved { Task { [self] in await observe(index) } }
         guard let measure else { return }
         // Measure once and concurrently with the uploads: a slow disk must not delay them.
         measuring.withLock { task in
@@ -341,22 +342,23 @@ extension BatchRun {
     }
 
     /// Counts the bytes of an upload until it ends or there is no listener.
-    private func watch(_ index: Int) async {
+    private func observe(_ index: Int) async {
         guard let running = state.read({ $0.uploads[index] }) else { return }
         if let expected = await running.expectedLength() {
             change { $0.batchState.expect(index, expected.bytes, isExact: expected.isExact) }
         }
         await running.upload.follow { snapshot in
             let time = stopwatch.elapsed
-            let isHeard = change { state in
+            let hasListener = change { state in
                 state.batchState.progress(
-                    index, acknowledged: snapshot.acknowledged, total: snapshot.total, isMoving: snapshot.isMoving,
+                    index, acknowledged: snapshot.acknowledged, total: snapshot.total,
+                    isTransferring: snapshot.isTransferring,
                     at: time)
                 state.uploads[index]?.rate = snapshot.bytesPerSecond
                 return state.listeners > 0
             }
             onSnapshot?(index, snapshot)
-            return isHeard || onSnapshot != nil
+            return hasListener || onSnapshot != nil
         }
     }
 }

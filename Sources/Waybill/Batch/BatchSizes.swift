@@ -11,10 +11,10 @@ struct BatchSizes: Sendable {
     private(set) var moving = 0
     /// The number of sizes in `ahead` and `moving` that are estimates.
     private var estimated = 0
-    private var settled = 0
+    private var ended = 0
     private var bytesAhead: Int128 = 0
-    private var bytesMoving: Int128 = 0
-    private var bytesSettled: Int128 = 0
+    private var bytesRunning: Int128 = 0
+    private var bytesEnded: Int128 = 0
     /// The number of bytes of items that ended before their size was known.
     private var bytesUnknown: Int128 = 0
 
@@ -31,7 +31,7 @@ struct BatchSizes: Sendable {
 
     /// Replaces the expected lengths of the items from an index on.
     mutating func expect(_ lengths: [ExpectedLength?], from index: Int, count: Int?) {
-        forgetAhead(from: index)
+        discardExpected(from: index)
         expected = count.map { Array(lengths.prefix(max(0, $0))) } ?? lengths
         for case let length? in expected.dropFirst(index) { add(length, ahead: 1) }
     }
@@ -45,7 +45,7 @@ struct BatchSizes: Sendable {
     }
 
     /// Discards the expected lengths of items from an index on, because they will not be taken.
-    mutating func forgetAhead(from index: Int) {
+    mutating func discardExpected(from index: Int) {
         for case let length? in expected.dropFirst(index) { add(length, ahead: -1) }
         expected = []
     }
@@ -65,28 +65,28 @@ struct BatchSizes: Sendable {
     private mutating func add(_ size: Int64?, _ isExact: Bool, _ sign: Int) {
         guard let size else { return }
         moving += sign
-        bytesMoving += Int128(sign) * Int128(size)
+        bytesRunning += Int128(sign) * Int128(size)
         if !isExact { estimated += sign }
     }
 
     /// Adds the size of an item that has ended.
-    mutating func settle(_ size: Int64) {
-        settled += 1
-        bytesSettled += Int128(size)
+    mutating func addEnded(_ size: Int64) {
+        ended += 1
+        bytesEnded += Int128(size)
     }
 
     /// Adds the bytes of an item that ended before its size was known.
-    mutating func settleUnknown(_ bytes: Int64) { bytesUnknown += Int128(bytes) }
+    mutating func addEndedOfUnknownSize(_ bytes: Int64) { bytesUnknown += Int128(bytes) }
 
     /// Returns the number of bytes of all items. Items without a size count as the mean of the others; `nil` if there
     /// are no others.
-    func whole(unsized: Int, count: Int?, isExhausted: Bool) -> Int128? {
-        let sized = bytesAhead + bytesMoving + bytesSettled
+    func totalBytes(unsized: Int, count: Int?, isExhausted: Bool) -> Int128? {
+        let sized = bytesAhead + bytesRunning + bytesEnded
         let known = sized + bytesUnknown
         if let expectedBytes, !isExhausted || unsized > 0 || isEstimated { return max(Int128(expectedBytes), known) }
         guard count != nil else { return nil }
         guard unsized > 0 else { return known }
-        let number = ahead + moving + settled
+        let number = ahead + moving + ended
         return number > 0 ? known + sized * Int128(unsized) / Int128(number) : nil
     }
 }

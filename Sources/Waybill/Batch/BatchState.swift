@@ -8,7 +8,7 @@ package import WaybillMultipart
 /// reader of results is less than `buffer` behind. These two bound its memory, however long the source is.
 package struct BatchState: Sendable {
     /// The outcome of an item.
-    package enum Ending: Sendable, Hashable, CaseIterable { case succeeded, failed, cancelled }
+    package enum Outcome: Sendable, Hashable, CaseIterable { case succeeded, failed, cancelled }
 
     /// The progress of a running item.
     private struct Running: Sendable {
@@ -20,7 +20,7 @@ package struct BatchState: Sendable {
         /// Whether the size is exact and not an estimate.
         var isExact = false
         /// Whether an attempt of the item is on the wire.
-        var isMoving = false
+        var isTransferring = false
         var isCancelled = false
     }
 
@@ -28,10 +28,10 @@ package struct BatchState: Sendable {
     private let buffer: Int
     private var running: [Int: Running] = [:]
     /// Items that were cancelled before they were taken.
-    private var cancelledAhead: Set<Int> = []
+    private var cancelledInAdvance: Set<Int> = []
     private var sizes: BatchSizes
     /// The number of acknowledged bytes. 128 bits, because the lengths of sparse files can exceed 64 bits in total.
-    private var arrived: Int128 = 0
+    private var acknowledgedBytes: Int128 = 0
     /// The number of bytes of unsuccessful items that will not be sent any more.
     private var abandoned: Int128 = 0
     private var transfers = TransferClock()
@@ -40,7 +40,7 @@ package struct BatchState: Sendable {
     package private(set) var taken = 0
     /// The number of items in the source, or `nil` while unknown.
     package private(set) var count: Int?
-    package private(set) var counts: [Ending: Int] = [:]
+    package private(set) var counts: [Outcome: Int] = [:]
     /// The number of results that wait for the reader.
     package private(set) var unread = 0
     /// Whether taking items has stopped.
@@ -71,8 +71,8 @@ package struct BatchState: Sendable {
     package var isFinished: Bool { running.isEmpty && (isStopped || isExhausted) }
 
     /// Returns whether the next item may be taken. If there is a reader, the number of waiting results is bounded.
-    package func mayTake(isRead: Bool) -> Bool {
-        !isStopped && !isExhausted && !isPaused && running.count < window && (!isRead || unread < buffer)
+    package func mayTake(hasReader: Bool) -> Bool {
+        !isStopped && !isExhausted && !isPaused && running.count < window && (!hasReader || unread < buffer)
     }
 
     /// Takes the next item.
@@ -80,7 +80,7 @@ package struct BatchState: Sendable {
     /// - Returns: The index of the item, and whether it was cancelled before.
     package mutating func take() -> (index: Int, isCancelled: Bool) {
         defer { taken += 1 }
-        let isCancelled = cancelledAhead.remove(taken) != nil
+        let isCancelled = cancelledInAdvance.remove(taken) != nil
         let (size, isExact) = sizes.take(taken)
         running[taken] = Running(size: size, isExact: isExact, isCancelled: isCancelled)
         return (taken, isCancelled)
@@ -90,7 +90,7 @@ package struct BatchState: Sendable {
     package mutating func exhaust() {
         isExhausted = true
         count = taken
-        sizes.forgetAhead(from: taken)
+        sizes.discardExpected(from: taken)
     }
 
     /// Stops taking items.
@@ -103,7 +103,7 @@ package struct BatchState: Sendable {
     ///
     /// - Returns: Whether the item is running, so that the caller has to cancel its upload.
     package mutating func cancel(_ index: Int) -> Bool {
-        if index >= taken { cancelledAhead.insert(index) }
+        if index >= taken { cancelledInAdvance.insert(index) }
         guard running[index] != nil else { return false }
         running[index]?.isCancelled = true
         return true
@@ -132,21 +132,21 @@ package struct BatchState: Sendable {
     ///   - index: The position of the item in the source.
     ///   - acknowledged: The number of body bytes that were acknowledged in the current attempt.
     ///   - total: The length of the body, once it is known.
-    ///   - isMoving: Whether an attempt is on the wire, which excludes preparation and waits.
+    ///   - isTransferring: Whether an attempt is on the wire, which excludes preparation and waits.
     ///   - time: The time since the batch began.
     package mutating func progress(
-        _ index: Int, acknowledged: Int64, total: Int64?, isMoving: Bool, at time: Duration
+        _ index: Int, acknowledged: Int64, total: Int64?, isTransferring: Bool, at time: Duration
     ) {
         guard var item = running[index] else { return }
         if acknowledged > item.acknowledged {
-            arrived += Int128(acknowledged - item.acknowledged)
+            acknowledgedBytes += Int128(acknowledged - item.acknowledged)
             item.acknowledged = acknowledged
         }
         // A redirect that is followed without the body reports a length of 0. Keep the previous length.
         if let total, total >= item.acknowledged { resize(&item, total, isExact: true) }
-        if item.isMoving != isMoving {
-            item.isMoving = isMoving
-            transfers.add(isMoving ? 1 : -1, at: time)
+        if item.isTransferring != isTransferring {
+            item.isTransferring = isTransferring
+            transfers.add(isTransferring ? 1 : -1, at: time)
         }
         running[index] = item
     }
@@ -161,30 +161,30 @@ package struct BatchState: Sendable {
     ///
     /// - Parameters:
     ///   - index: The position of the item in the source.
-    ///   - ending: The outcome.
+    ///   - outcome: The outcome.
     ///   - acknowledged: The number of acknowledged body bytes.
     ///   - total: The length of the body, if known.
-    ///   - isRead: Whether there is a reader of results, so that none may be dropped.
+    ///   - hasReader: Whether there is a reader of results, so that none may be dropped.
     ///   - time: The time since the batch began.
     /// - Returns: Whether this was the first call for the item, and how many of the oldest unread results have to be
     ///   dropped.
     package mutating func end(
-        _ index: Int, _ ending: Ending, acknowledged: Int64, total: Int64?, isRead: Bool, at time: Duration = .zero
+        _ index: Int, _ outcome: Outcome, acknowledged: Int64, total: Int64?, hasReader: Bool, at time: Duration = .zero
     ) -> (isFirstEnd: Bool, drop: Int) {
-        progress(index, acknowledged: acknowledged, total: total, isMoving: false, at: time)
+        progress(index, acknowledged: acknowledged, total: total, isTransferring: false, at: time)
         guard let item = running.removeValue(forKey: index) else { return (false, 0) }
-        counts[ending, default: 0] += 1
+        counts[outcome, default: 0] += 1
         sizes.end(item.size, isExact: item.isExact)
-        if ending == .succeeded {
-            sizes.settle(item.isExact ? item.size ?? item.acknowledged : item.acknowledged)
+        if outcome == .succeeded {
+            sizes.addEnded(item.isExact ? item.size ?? item.acknowledged : item.acknowledged)
         } else if let size = item.size {
             abandoned += Int128(max(0, size - item.acknowledged))
-            sizes.settle(max(size, item.acknowledged))
+            sizes.addEnded(max(size, item.acknowledged))
         } else {
-            sizes.settleUnknown(item.acknowledged)
+            sizes.addEndedOfUnknownSize(item.acknowledged)
         }
         unread += 1
-        guard !isRead, unread > buffer else { return (true, 0) }
+        guard !hasReader, unread > buffer else { return (true, 0) }
         let drop = unread - buffer
         unread = buffer
         return (true, drop)
@@ -224,15 +224,16 @@ extension BatchState {
     ///
     /// - Complexity: O(1).
     package func sums(at time: Duration) -> Sums {
-        let done = arrived + abandoned
+        let done = acknowledgedBytes + abandoned
         let unsized = executing - sizes.moving + max(0, (count ?? 0) - taken - sizes.ahead)
-        let whole = sizes.whole(unsized: unsized, count: count, isExhausted: isExhausted).map { max($0, done) }
-        let isStated = sizes.expectedBytes != nil
+        let whole = sizes.totalBytes(unsized: unsized, count: count, isExhausted: isExhausted).map { max($0, done) }
+        let hasExpectedBytes = sizes.expectedBytes != nil
         return Sums(
             count: count, taken: taken, executing: executing, succeeded: counts[.succeeded] ?? 0,
-            failed: counts[.failed] ?? 0, cancelled: counts[.cancelled] ?? 0, acknowledged: Int64(clamping: arrived),
+            failed: counts[.failed] ?? 0, cancelled: counts[.cancelled] ?? 0,
+            acknowledged: Int64(clamping: acknowledgedBytes),
             abandoned: Int64(clamping: abandoned), total: whole.map { Int64(clamping: $0) },
-            isEstimated: !isStated && (count == nil || unsized > 0 || sizes.isEstimated),
+            isEstimated: !hasExpectedBytes && (count == nil || unsized > 0 || sizes.isEstimated),
             fraction: fraction(done, of: whole), transferTime: transfers.elapsed(at: time), isFinished: isFinished)
     }
 

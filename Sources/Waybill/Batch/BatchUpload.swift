@@ -11,7 +11,7 @@ package protocol BatchUpload: Sendable {
     static var startsWithoutCallbacks: Bool { get }
     /// Whether the rate of a batch is the sum of the rates of its uploads. Otherwise it is derived from the bytes of
     /// the batch.
-    static var addsRates: Bool { get }
+    static var sumsRates: Bool { get }
 
     func pause()
     func resume()
@@ -37,7 +37,7 @@ package protocol BatchSnapshot: Sendable {
     var total: Int64? { get }
     var bytesPerSecond: Double { get }
     /// Whether an attempt is on the wire.
-    var isMoving: Bool { get }
+    var isTransferring: Bool { get }
 }
 
 /// The error of an item of a batch.
@@ -72,7 +72,7 @@ package struct BatchWork<Upload: Sendable>: Sendable {
 extension UploadTask: BatchUpload {
     // Starting an upload calls the caller's logger and transport.
     package static var startsWithoutCallbacks: Bool { false }
-    package static var addsRates: Bool { false }
+    package static var sumsRates: Bool { false }
 
     package func follow(_ body: (UploadProgress) -> Bool) async {
         for await progress in progress {
@@ -99,7 +99,7 @@ extension UploadTask: BatchUpload {
 }
 
 extension UploadProgress: BatchSnapshot {
-    package var isMoving: Bool { phase.isOnWire && !isPaused }
+    package var isTransferring: Bool { phase.isOnWire && !isPaused }
 }
 
 extension UploadError: BatchFailure {

@@ -52,9 +52,9 @@ extension UploadBatchProgress {
     /// - Parameters:
     ///   - sums: The sums.
     ///   - bytesPerSecond: The displayed rate.
-    ///   - pace: The rate in bytes per second including preparation and waits.
+    ///   - overallRate: The rate in bytes per second including preparation and waits.
     ///   - elapsed: The time since the batch began.
-    package init(_ sums: BatchState.Sums, bytesPerSecond: Double, pace: Double, elapsed: Duration) {
+    package init(_ sums: BatchState.Sums, bytesPerSecond: Double, overallRate: Double, elapsed: Duration) {
         count = sums.count
         taken = sums.taken
         executing = sums.executing
@@ -71,30 +71,30 @@ extension UploadBatchProgress {
         timeLeft = nil
         if isFinished {
             timeLeft = .zero
-        } else if let total, pace > 0 {
+        } else if let total, overallRate > 0 {
             let left = Double(total) - Double(acknowledged) - Double(abandoned)
-            timeLeft = .seconds(min(max(0, left) / pace, Self.longest))
+            timeLeft = .seconds(min(max(0, left) / overallRate, Self.maxSeconds))
         } else if let fraction, fraction > 0 {
-            timeLeft = .seconds(min((elapsed / .seconds(1)) * (1 - fraction) / fraction, Self.longest))
+            timeLeft = .seconds(min((elapsed / .seconds(1)) * (1 - fraction) / fraction, Self.maxSeconds))
         }
     }
 
     /// A century. Longer times could overflow the caller's `Duration` arithmetic.
-    private static let longest = 3.2e9
+    private static let maxSeconds = 3.2e9
 }
 
 /// Creates snapshots of a batch of uploads from its sums.
 package struct BatchMeter: Sendable {
     private var rate = RateMeter()
-    private var pace = RateMeter(memory: 30)
+    private var overallRate = RateMeter(timeConstant: 30)
 
     package init() {}
 
     /// Returns the snapshot at a time since the batch began.
     package mutating func progress(_ sums: BatchState.Sums, at time: Duration) -> UploadBatchProgress {
         rate.add(acknowledged: sums.acknowledged, attempt: 1, at: sums.transferTime)
-        pace.add(acknowledged: sums.acknowledged, attempt: 1, at: time)
+        overallRate.add(acknowledged: sums.acknowledged, attempt: 1, at: time)
         return UploadBatchProgress(
-            sums, bytesPerSecond: rate.bytesPerSecond, pace: pace.bytesPerSecond, elapsed: time)
+            sums, bytesPerSecond: rate.bytesPerSecond, overallRate: overallRate.bytesPerSecond, elapsed: time)
     }
 }

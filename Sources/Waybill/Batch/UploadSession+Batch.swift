@@ -63,10 +63,10 @@ extension UploadSession {
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.AsyncIterator: SendableMetatype {
         let run: Run<Items.Element> = batchRun(options, count: nil)
-        let ask = ask(request)
+        let makeWork = makeWork(request)
         Task {
             var source = items.makeAsyncIterator()
-            await run.drive(&source, ask)
+            await run.takeItems(&source, makeWork)
         }
         return UploadBatch(run: run)
     }
@@ -97,10 +97,10 @@ extension UploadSession {
         return await withTaskCancellationHandler {
             // In a task that is not cancelled, so that the results of cancelled items are returned as well.
             await Task {
-                async let watched: Void = Self.watch(batch, onProgress)
+                async let observation: Void = Self.observe(batch, onProgress)
                 var results: [BatchResult<Items.Element, UploadResponse, UploadError>] = []
                 while let result = await reader.run.nextResult() { results.append(result) }
-                await watched
+                await observation
                 return results.sorted { $0.index < $1.index }
             }.value
         } onCancel: {
@@ -137,14 +137,14 @@ extension UploadSession {
         _ options: UploadBatchOptions, count: Int?, measure: BatchMeasure? = nil
     ) -> Run<Item> {
         // The maximum number of uploads that the session's queue admits ahead, plus those that run.
-        let busy = 2 * min(max(1, core.configuration.slots), AdmissionQueue.mostSlots) + 2
+        let defaultWindow = 2 * min(max(1, core.configuration.maximumConcurrentTransfers), AdmissionQueue.maxSlots) + 2
         return BatchRun(
-            options: options, window: busy, count: count, clock: core.configuration.clock, measure: measure)
+            options: options, window: defaultWindow, count: count, clock: core.configuration.clock, measure: measure)
     }
 
-    private func ask<Item: Sendable>(
+    private func makeWork<Item: Sendable>(
         _ request: @escaping @Sendable (Item) async throws -> UploadRequest
-    ) -> Run<Item>.Ask {
+    ) -> Run<Item>.MakeWork {
         { [core] item in
             let request = try await request(item)
             return BatchWork(expectedLength: { await request.content.expectedLength() }, start: { core.start(request) })
@@ -155,7 +155,7 @@ extension UploadSession {
         _ items: sending Items, _ run: Run<Items.Element>,
         _ request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        run.start(items, ask(request))
+        run.start(items, makeWork(request))
         return UploadBatch(run: run)
     }
 

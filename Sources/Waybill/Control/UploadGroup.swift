@@ -8,7 +8,7 @@ public import WaybillCore
 /// session.start(form, to: url, options: options)
 ///
 /// let thumbnails = session.group("thumbnails")
-/// thumbnails.slots = 2                        // two concurrently, of the eight of the session
+/// thumbnails.maximumConcurrentTransfers = 2   // two concurrently, of the eight of the session
 /// thumbnails.limit(to: .kibibytes(200))       // per second, all of them together
 /// thumbnails.pause()
 /// ```
@@ -44,7 +44,7 @@ public struct UploadGroup: Sendable {
     /// uploads.
     ///
     /// - Complexity: O(n log n), where n is the number of uploads in the session, when a limit is set or removed.
-    public var slots: Int? {
+    public var maximumConcurrentTransfers: Int? {
         get { core.settings(of: name).slots }
         nonmutating set { core.setSlots(newValue, ofGroup: name) }
     }

@@ -16,10 +16,10 @@ extension UploadTask {
     ///
     /// The connection and its slot are kept for ``UploadSession/Configuration/pauseKeepsSlot``, 20 seconds by default.
     /// Then the connection is closed and the next upload in the queue gets the slot. After ``resume()``, the body is
-    /// sent from its first byte in a new attempt: ``AttemptSequel/restart`` in the list of attempts. The new attempt
-    /// does not count as a retry, even if the server closes the connection meanwhile. A body that can't be sent again
-    /// (a stream that can be read once, or a policy with `retriesIncomplete` off) keeps its connection and its slot for
-    /// as long as it is paused.
+    /// sent from its first byte in a new attempt: ``AttemptDisposition/restart`` in the list of attempts. The new
+    /// attempt does not count as a retry, even if the server closes the connection meanwhile. A body that can't be sent
+    /// again (a stream that can be read once, or a policy with `retriesIncomplete` off) keeps its connection and its
+    /// slot for as long as it is paused.
     ///
     /// While an upload is paused, only the limits `total` and `connect` of `TransferLimits` count. The other limits and
     /// the deadline of the ``RetryPolicy`` are suspended.

@@ -49,7 +49,7 @@ public struct DurableFile: Sendable, Hashable {
     /// - Throws: ``UploadError`` if the file does not exist, is not a regular file, or is not readable.
     public mutating func inspect() async throws(UploadError) {
         guard pending == nil else { return }
-        stamp = try await Self.look(at: path)
+        stamp = try await Self.readStamp(at: path)
     }
 
     /// Checks that the file is unchanged since its state was stored.
@@ -59,7 +59,7 @@ public struct DurableFile: Sendable, Hashable {
         guard pending == nil, let stamp else { return }
         let now: Stamp
         do {
-            now = try await Self.look(at: path)
+            now = try await Self.readStamp(at: path)
         } catch  where error.code == .fileNotFound {
             throw Self.changed(path, "was removed", cause: error)
         }
@@ -76,10 +76,12 @@ public struct DurableFile: Sendable, Hashable {
     }
 
     private static func absolute(_ path: String) -> String {
-        guard !path.isEmpty, path.utf8.first != UInt8(ascii: "/"), let here = unsafe getcwd(nil, 0) else { return path }
-        defer { unsafe free(here) }
-        let folder = unsafe SystemPath.text(of: UnsafeRawBufferPointer(start: here, count: strlen(here)))
-        return folder == "/" ? "/\(path)" : "\(folder)/\(path)"
+        guard !path.isEmpty, path.utf8.first != UInt8(ascii: "/"), let current = unsafe getcwd(nil, 0) else {
+            return path
+        }
+        defer { unsafe free(current) }
+        let directory = unsafe SystemPath.text(of: UnsafeRawBufferPointer(start: current, count: strlen(current)))
+        return directory == "/" ? "/\(path)" : "\(directory)/\(path)"
     }
 
     private static func changed(_ path: String, _ what: String, cause: (any Error)?) -> UploadError {
@@ -90,7 +92,7 @@ public struct DurableFile: Sendable, Hashable {
             phase: .preparing, cause: cause)
     }
 
-    private static func look(at path: String) async throws(UploadError) -> Stamp {
+    private static func readStamp(at path: String) async throws(UploadError) -> Stamp {
         do {
             let found = try await ReaderPool.shared.run(reading: path) { () throws(BodyError) in
                 try SourceFile(inspecting: path, at: nil).stamp

@@ -53,7 +53,7 @@ public struct DurableFileUpload: DurableUpload {
     }
 
     /// Returns ``DeliveryVerdict/repeatable`` if a second request is safe, as with `PUT`, otherwise
-    /// ``DeliveryVerdict/cannotTell``.
+    /// ``DeliveryVerdict/undetermined``.
     public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict { target.verdict(delivery) }
 
     private static func body(_ path: String, _ contentType: String?) async throws(UploadError) -> FileBody {

@@ -59,9 +59,9 @@ extension DurableForm {
 extension DurableForm.Part {
     /// Returns the placeholder of a credential while a form is prepared. The prefix has 122 random bits per process, so
     /// no text contains it by chance.
-    static func mark(_ index: Int) -> [UInt8] { Array("\(markPrefix)\(index)".utf8) }
+    static func placeholder(_ index: Int) -> [UInt8] { Array("\(placeholderPrefix)\(index)".utf8) }
 
-    private static let markPrefix =
+    private static let placeholderPrefix =
         "credential-" + IdempotencyKey(random: (.random(in: .min ... .max), .random(in: .min ... .max))).text + "-"
 
     /// Larger contents are stored in a file.
@@ -77,7 +77,7 @@ extension DurableForm.Part {
         case .rawText(let bytes, _):
             isText = true
             source = Self.source(bytes)
-            let prefix = Array(Self.markPrefix.utf8)
+            let prefix = Array(Self.placeholderPrefix.utf8)
             guard bytes.starts(with: prefix),
                 let text = String(validating: bytes.dropFirst(prefix.count), as: UTF8.self),
                 let index = Int(text), credentials.indices.contains(index)

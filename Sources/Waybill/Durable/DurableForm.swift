@@ -86,7 +86,7 @@ public struct DurableForm: DurableUpload {
         return try await target.send(.body(body), delivery)
     }
 
-    /// Returns ``DeliveryVerdict/repeatable`` if a second request is safe, otherwise ``DeliveryVerdict/cannotTell``.
+    /// Returns ``DeliveryVerdict/repeatable`` if a second request is safe, otherwise ``DeliveryVerdict/undetermined``.
     public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict { target.verdict(delivery) }
 
     /// Returns the body with the values of the credentials.
@@ -118,11 +118,11 @@ public struct DurableForm: DurableUpload {
                     phase: .preparing, part: part.name)
             case .preparing(let preparation as NamedCredentialPart):
                 names.append(preparation.credential)
-                var mark = MultipartPart(
+                var placeholder = MultipartPart(
                     part.name, fileName: part.fileName, contentType: part.contentType,
-                    content: .rawText(Part.mark(names.count - 1), isSecret: false))
-                mark.headers = part.headers
-                form.parts[index] = mark
+                    content: .rawText(Part.placeholder(names.count - 1), isSecret: false))
+                placeholder.headers = part.headers
+                form.parts[index] = placeholder
             default: break
             }
         }

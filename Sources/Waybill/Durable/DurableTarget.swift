@@ -118,7 +118,9 @@ extension DurableTarget {
     /// 9.2.2), or if the server still recognizes the key.
     func verdict(_ delivery: Delivery) -> DeliveryVerdict {
         if HTTPRequest.Method(rawValue: method)?.isIdempotent == true { return .repeatable }
-        guard let keyWindowSeconds, delivery.sinceFirstAttempt < .seconds(keyWindowSeconds) else { return .cannotTell }
+        guard let keyWindowSeconds, delivery.sinceFirstAttempt < .seconds(keyWindowSeconds) else {
+            return .undetermined
+        }
         return .repeatable
     }
 }

@@ -48,8 +48,8 @@ extension DurableUpload {
         set { precondition(newValue.isEmpty, "A durable upload with files must store the files that it is given.") }
     }
 
-    /// Returns ``DeliveryVerdict/cannotTell``.
-    public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict { .cannotTell }
+    /// Returns ``DeliveryVerdict/undetermined``.
+    public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict { .undetermined }
 }
 
 /// The result of an attempt whose end was not observed.
@@ -64,7 +64,7 @@ public enum DeliveryVerdict: Sendable {
     /// The upload was delivered partially: the rest is sent, starting from this state.
     case resume([UInt8])
     /// The result can't be determined. The policy that was chosen when the upload was enqueued applies.
-    case cannotTell
+    case undetermined
 }
 
 /// The context in which a ``DurableUpload`` is delivered or verified.

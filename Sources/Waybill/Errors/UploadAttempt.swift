@@ -23,13 +23,13 @@ public struct UploadAttempt: Sendable, Hashable {
     /// The timing of the attempt.
     public var metrics: TransferMetrics
     /// What followed the attempt.
-    public var sequel: AttemptSequel
+    public var disposition: AttemptDisposition
 
     /// Creates an attempt.
     public init(
         number: Int, code: UploadError.Code?, reason: String, outcome: UploadOutcome?,
         status: HTTPResponse.Status? = nil, sent: Int64 = 0, acknowledged: Int64 = 0,
-        metrics: TransferMetrics = TransferMetrics(), sequel: AttemptSequel = .end
+        metrics: TransferMetrics = TransferMetrics(), disposition: AttemptDisposition = .end
     ) {
         self.number = number
         self.code = code
@@ -39,17 +39,17 @@ public struct UploadAttempt: Sendable, Hashable {
         self.sent = sent
         self.acknowledged = acknowledged
         self.metrics = metrics
-        self.sequel = sequel
+        self.disposition = disposition
     }
 
     /// The delay before the next attempt; `nil` if no retry followed.
     public var retryDelay: Duration? {
-        if case .retry(let delay, _) = sequel { delay } else { nil }
+        if case .retry(let delay, _) = disposition { delay } else { nil }
     }
 }
 
 /// What followed an attempt.
-public enum AttemptSequel: Sendable, Hashable {
+public enum AttemptDisposition: Sendable, Hashable {
     /// The upload ended, and no retry was considered: it was accepted or cancelled, or a retry would fail in the same
     /// way.
     case end
@@ -101,11 +101,11 @@ public struct NoRetryReason: Sendable, Hashable, CustomStringConvertible {
 
 extension UploadAttempt: CustomStringConvertible {
     /// One line: `attempt 2: 503 Service Unavailable [retry after 1.5 seconds]`.
-    public var description: String { "attempt \(number): \(reason)\(sequel.words)" }
+    public var description: String { "attempt \(number): \(reason)\(disposition.suffix)" }
 }
 
-extension AttemptSequel {
-    fileprivate var words: String {
+extension AttemptDisposition {
+    fileprivate var suffix: String {
         switch self {
         case .end: ""
         case .retry(let delay, .backoff): " [retry after \(delay)]"

@@ -48,7 +48,7 @@ public struct UploadError: Error, Sendable {
     /// The redirects that were followed, in order.
     public var redirects: [UploadRedirect] = []
     /// The failure that the response body reports although the status indicates success. See ``Code/envelopeRejected``.
-    public var envelope: EnvelopeRefusal?
+    public var envelope: EnvelopeRejection?
     /// The underlying error: a `TransferError`, `BodyError`, `JPEGError` or an error of a custom body.
     public var cause: (any Error)?
 
@@ -80,10 +80,10 @@ extension UploadError {
         guard phase != .waiting, phase != .preparing, (cause as? TransferError)?.code != .bodyFailed else {
             return false
         }
-        let question = RetryPolicy.Question(
+        let context = RetryPolicy.Context(
             attempt: 1, code: code, outcome: outcome, isReplayable: true,
             response: response.map { HTTPResponse(status: $0.status) })
-        return RetryPolicy.standard.delay(after: question, jitter: 0) != nil
+        return RetryPolicy.standard.delay(after: context, jitter: 0) != nil
     }
 
     /// Whether a time limit was exceeded.

@@ -23,14 +23,14 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
     package var isEmpty: Bool { state.withLock { $0.mailboxes.isEmpty } }
 
     /// Returns whether a topic has a listener.
-    package func isHeard(_ topic: Topic) -> Bool { state.withLock { $0.mailboxes[topic] != nil } }
+    package func hasListeners(for topic: Topic) -> Bool { state.withLock { $0.mailboxes[topic] != nil } }
 
     /// Sends a value to the listeners of the given topics, or to all listeners if no topic is given. Values reach each
     /// listener in the order of the calls.
     package func send(_ element: Element, to topics: Topic...) -> Wakeups {
         state.withLock { state in
             let lists = topics.isEmpty ? Array(state.mailboxes.values) : topics.compactMap { state.mailboxes[$0] }
-            return Wakeups(lists.flatMap(\.values).compactMap { $0.put(element) })
+            return Wakeups(lists.flatMap(\.values).compactMap { $0.enqueue(element) })
         }
     }
 
@@ -59,15 +59,15 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
     ///
     /// - Parameters:
     ///   - topic: The topic.
-    ///   - room: The size of its buffer. When more values wait, the oldest are dropped.
+    ///   - bufferSize: The size of its buffer. When more values wait, the oldest are dropped.
     ///   - first: The first value.
     ///   - isLast: Whether no value follows.
     /// - Returns: The values. The listener is removed when the task that waits for a value is cancelled, and when the last copy of
     ///   the sequence and its iterators is released.
     package func listen(
-        to topic: Topic, room: Int = 1, first: Element? = nil, isLast: Bool = false
-    ) -> Listening<Element> {
-        let mailbox = Mailbox<Element>(room: room, first: first)
+        to topic: Topic, bufferSize: Int = 1, first: Element? = nil, isLast: Bool = false
+    ) -> BroadcastSequence<Element> {
+        let mailbox = Mailbox<Element>(bufferSize: bufferSize, first: first)
         let key = state.withLock { state -> Int? in
             guard !isLast, !state.isClosed else { return nil }
             state.nextKey += 1
@@ -76,9 +76,9 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
         }
         guard let key else {
             _ = mailbox.finish()
-            return Listening(mailbox) {}
+            return BroadcastSequence(mailbox) {}
         }
-        return Listening(mailbox) { [weak self] in self?.remove(key, of: topic) }
+        return BroadcastSequence(mailbox) { [weak self] in self?.remove(key, of: topic) }
     }
 
     private func remove(_ key: Int, of topic: Topic) {
@@ -114,7 +114,7 @@ package struct BroadcastWakeups<Element: Sendable>: Sendable {
 }
 
 /// The values for one listener, as an asynchronous sequence. All its iterators share one buffer.
-package struct Listening<Element: Sendable>: AsyncSequence, Sendable {
+package struct BroadcastSequence<Element: Sendable>: AsyncSequence, Sendable {
     package typealias Failure = Never
 
     private let listener: Listener
@@ -136,7 +136,7 @@ package struct Listening<Element: Sendable>: AsyncSequence, Sendable {
             await withTaskCancellationHandler {
                 await listener.mailbox.next(isolation: actor)
             } onCancel: { [listener] in
-                listener.leave()
+                listener.cancel()
             }
         }
     }
@@ -152,7 +152,7 @@ package struct Listening<Element: Sendable>: AsyncSequence, Sendable {
 
         deinit { onRelease() }
 
-        func leave() {
+        func cancel() {
             onRelease()
             if let (waiter, _) = mailbox.finish() { waiter.resume(returning: nil) }
         }
@@ -185,19 +185,19 @@ private final class Mailbox<Element: Sendable>: Sendable {
     }
 
     private let state: Locked<State>
-    private let room: Int
+    private let bufferSize: Int
 
-    init(room: Int, first: Element?) {
-        self.room = max(1, room)
+    init(bufferSize: Int, first: Element?) {
+        self.bufferSize = max(1, bufferSize)
         state = Locked(State(elements: first.map { [$0] } ?? []))
     }
 
-    func put(_ element: Element) -> BroadcastWakeups<Element>.Wakeup? {
+    func enqueue(_ element: Element) -> BroadcastWakeups<Element>.Wakeup? {
         state.withLock { state in
             guard !state.isFinished else { return nil }
             if let waiter = state.waiter.take() { return (waiter, element) }
             state.elements.append(element)
-            if state.elements.count - state.start > room { state.drop() }
+            if state.elements.count - state.start > bufferSize { state.drop() }
             return nil
         }
     }

@@ -1,15 +1,43 @@
 public import WaybillCore
 
+/// Sends events to the listeners of a session and of its uploads. Without listeners, the cost is one check under a
+/// lock.
+final class EventHub: Sendable {
+    /// The topic is an upload, or `nil` for a listener to the whole session.
+    private let listeners = Broadcast<UploadID?, UploadEvent>()
+
+    /// Whether an event of this upload has a listener.
+    func hasListeners(for upload: UploadID) -> Bool {
+        !listeners.isEmpty && (listeners.hasListeners(for: nil) || listeners.hasListeners(for: upload))
+    }
+
+    /// Sends an event. The event is created only if it has a listener.
+    func send(for upload: UploadID, _ make: () -> UploadEvent) {
+        if hasListeners(for: upload) { listeners.send(make(), to: nil, upload).resume() }
+    }
+
+    /// Ends the listeners of an upload, which has ended.
+    func end(_ upload: UploadID) { listeners.finish(upload).resume() }
+
+    /// Ends all listeners.
+    func close() { listeners.close() }
+
+    /// Adds a listener to one upload or to all. When more than `bufferSize` events wait for it, the oldest are dropped.
+    func listen(to upload: UploadID?, bufferSize: Int) -> BroadcastSequence<UploadEvent> {
+        listeners.listen(to: upload, bufferSize: bufferSize)
+    }
+}
+
 extension EventHub {
     /// The number of events that are buffered for a slow listener of a session and of an upload.
-    static let room = (session: 4_096, upload: 64)
+    static let bufferSize = (session: 4_096, upload: 64)
 
     /// Returns the events of an upload, or of all uploads. `end` returns the last event of an upload that has already
     /// ended.
     func events(of upload: UploadID?, end: @escaping @Sendable () -> UploadEvent?) -> AsyncValues<UploadEvent, Never> {
         AsyncValues { [self] in
-            let room = upload == nil ? Self.room.session : Self.room.upload
-            let stream = listen(to: upload, room: room)
+            let bufferSize = upload == nil ? Self.bufferSize.session : Self.bufferSize.upload
+            let stream = listen(to: upload, bufferSize: bufferSize)
             // Check after listening began, so that an end in between is not missed. It is delivered once.
             if let end = end() {
                 var last: UploadEvent? = end

@@ -10,7 +10,7 @@ final class InterceptedAttempt: TransferControl, TransferSink {
         case adapting
         case running
         case reviewing(TransferEnd)
-        case over
+        case ended
     }
 
     private struct State {
@@ -66,22 +66,22 @@ final class InterceptedAttempt: TransferControl, TransferSink {
                 willSend(adapted)
                 self.launch(adapted)
             } catch {
-                self.finish(TransferEnd(result: .failure(error), evidence: self.nothing))
+                self.finish(TransferEnd(result: .failure(error), evidence: self.emptyCounters))
             }
         }
     }
 
     /// The evidence of a request that was not sent.
-    private var nothing: TransferCounters { TransferCounters(announced: request.body?.length) }
+    private var emptyCounters: TransferCounters { TransferCounters(announced: request.body?.length) }
 
     private func work(_ body: @escaping @Sendable () async -> Void) {
         let task = Task { await body() }
-        let isOver = state.withLock { state in
-            if case .over = state.stage { return true }
+        let hasEnded = state.withLock { state in
+            if case .ended = state.stage { return true }
             state.task = task
             return false
         }
-        if isOver { task.cancel() }
+        if hasEnded { task.cancel() }
     }
 
     private func launch(_ request: TransferRequest) {
@@ -93,19 +93,19 @@ final class InterceptedAttempt: TransferControl, TransferSink {
         }
         guard mayStart else { return }
         let control = transport.start(request, sink: self)
-        let wishes = state.withLock { state in
+        let requested = state.withLock { state in
             state.control = control
             return (state.isCancelled, state.isPaused, state.rate)
         }
-        if wishes.0 { control.cancel() }
-        if wishes.1 { control.pause() }
-        if let rate = wishes.2 { control.limit(to: rate) }
+        if requested.0 { control.cancel() }
+        if requested.1 { control.pause() }
+        if let rate = requested.2 { control.limit(to: rate) }
     }
 
     private func finish(_ end: TransferEnd) {
         let task = state.withLock { state -> Task<Void, Never>?? in
-            if case .over = state.stage { return nil }
-            state.stage = .over
+            if case .ended = state.stage { return nil }
+            state.stage = .ended
             state.control = nil
             return .some(state.task.take())
         }
@@ -135,7 +135,8 @@ extension InterceptedAttempt {
         guard mayReview else { return finish(Self.unreviewed(end)) }
         work {
             let response = UploadResponse(
-                status: answer.head.status, headers: answer.head.headerFields, body: answer.body, metrics: end.metrics)
+                status: answer.head.status, headers: answer.head.headerFields, body: answer.body,
+                metrics: end.metrics)
             let (body, objection) = await self.chain.reviewed(response)
             var end = end
             end.result = .success(TransferResponse(head: answer.head, body: body))
@@ -162,13 +163,13 @@ extension InterceptedAttempt {
             return (state.control, state.stage)
         }
         switch stage {
-        case .over: break
+        case .ended: break
         case .running: control?.cancel()
         case .reviewing(let end): finish(Self.unreviewed(end))
         case .adapting:
             let error = TransferError(
                 .cancelled, "The upload was cancelled before the request was sent.", outcome: .notSent)
-            finish(TransferEnd(result: .failure(error), evidence: nothing))
+            finish(TransferEnd(result: .failure(error), evidence: emptyCounters))
         }
     }
 

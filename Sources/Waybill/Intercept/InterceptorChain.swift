@@ -2,10 +2,41 @@ import HTTPTypes
 import WaybillCore
 import WaybillMultipart
 
+/// A stage at which an interceptor can be called.
+enum InterceptorStage: Sendable {
+    case compose
+    case adapt
+    case transform
+    case judge
+}
+
+extension UploadInterceptor {
+    /// Returns whether the interceptor has to be called at a stage. Built-in interceptors declare their stages;
+    /// skipping a call saves a task.
+    func handles(_ stage: InterceptorStage) -> Bool {
+        switch self {
+        case is JSONEnvelope: stage == .judge
+        case let closures as ClosureInterceptor: closures.hasClosure(for: stage)
+        default: true
+        }
+    }
+}
+
+extension ClosureInterceptor {
+    fileprivate func hasClosure(for stage: InterceptorStage) -> Bool {
+        switch stage {
+        case .compose: composing != nil
+        case .adapt: adapting != nil
+        case .transform: transforming != nil
+        case .judge: judging != nil
+        }
+    }
+}
+
 extension RequestPlan {
     /// Returns a form with the session's common fields, after all interceptors have changed it.
     func composed(_ form: MultipartForm) async throws(UploadError) -> MultipartForm {
-        try await chain.composed(commonFields?.put(before: form) ?? form)
+        try await chain.composed(commonFields?.prepended(to: form) ?? form)
     }
 }
 
@@ -59,9 +90,9 @@ struct InterceptorChain: Sendable {
                     TransferError.Code(failure.code.description), failure.message, outcome: .notSent,
                     cause: failure.cause)
             }
-            if let complaint = Self.complaint(about: after, before: before) {
+            if let problem = Self.problem(in: after, before: before) {
                 throw TransferError(
-                    .invalidRequest, "The interceptor \"\(Redaction.escaped(interceptor.name))\" \(complaint)",
+                    .invalidRequest, "The interceptor \"\(Redaction.escaped(interceptor.name))\" \(problem)",
                     outcome: .notSent)
             }
             request.headers = after.headers
@@ -130,12 +161,13 @@ extension InterceptorChain {
             .unreadable(failure.code.description), message: failure.message, cause: failure.cause)
     }
 
-    private static func complaint(about after: OutgoingRequest, before: OutgoingRequest) -> String? {
+    private static func problem(in after: OutgoingRequest, before: OutgoingRequest) -> String? {
         for field in after.headers where TransferRequest.reservedFields.contains(field.name) {
             return "set the header field \(field.name), which is set by the transport. Remove it."
         }
-        if let type = after.body?.contentType, let complaint = RequestPlan.complaint(about: after.headers, of: type) {
-            return "set an unusable content type. \(complaint)"
+        if let type = after.body?.contentType, let problem = RequestPlan.contentTypeProblem(in: after.headers, of: type)
+        {
+            return "set an unusable content type. \(problem)"
         }
         return nil
     }
@@ -155,8 +187,8 @@ extension ResponseValidationFailure {
     }
 
     private static func bounded(_ text: String) -> String {
-        let most = 1_000
-        let kept = text.unicodeScalars.prefix(most)
+        let maxLength = 1_000
+        let kept = text.unicodeScalars.prefix(maxLength)
         return Redaction.escaped(String(String.UnicodeScalarView(kept)) + (kept.endIndex < text.endIndex ? "…" : ""))
     }
 }

@@ -62,10 +62,10 @@ public struct JSONEnvelope: UploadInterceptor, Hashable {
         }
         let text = found.description
         guard !successCodes.contains(text) else { return .accepted }
-        let words = (try? JSONScalar.find(message, in: body))?.description ?? ""
-        if credentialExpiredCodes.contains(text) { return .credentialExpired(code: text, message: words) }
-        if retryCodes.contains(text) { return .retry(code: text, message: words) }
-        return .rejected(code: text, message: words)
+        let messageText = (try? JSONScalar.find(message, in: body))?.description ?? ""
+        if credentialExpiredCodes.contains(text) { return .credentialExpired(code: text, message: messageText) }
+        if retryCodes.contains(text) { return .retry(code: text, message: messageText) }
+        return .rejected(code: text, message: messageText)
     }
 }
 
@@ -74,7 +74,7 @@ enum JSONScalar: Hashable, CustomStringConvertible {
     case text(String)
     case integer(Int64)
     case number(Double)
-    case truth(Bool)
+    case boolean(Bool)
 
     /// The value as a code: `0`, `true`, `E100`.
     var description: String {
@@ -83,7 +83,7 @@ enum JSONScalar: Hashable, CustomStringConvertible {
         case .integer(let number): "\(number)"
         // When codes are compared, 0.0 equals 0.
         case .number(let number): Int64(exactly: number).map { "\($0)" } ?? "\(number)"
-        case .truth(let truth): "\(truth)"
+        case .boolean(let boolean): "\(boolean)"
         }
     }
 
@@ -102,25 +102,25 @@ enum JSONScalar: Hashable, CustomStringConvertible {
         let found: JSONScalar?
 
         init(from decoder: any Decoder) throws {
-            found = Self.walk(decoder, (decoder.userInfo[Self.path] as? [String] ?? [])[...])
+            found = Self.value(decoder, (decoder.userInfo[Self.path] as? [String] ?? [])[...])
         }
 
-        private static func walk(_ decoder: any Decoder, _ path: ArraySlice<String>) -> JSONScalar? {
+        private static func value(_ decoder: any Decoder, _ path: ArraySlice<String>) -> JSONScalar? {
             guard let key = path.first else {
                 return (try? decoder.singleValueContainer()).flatMap(scalar)
             }
             if let object = try? decoder.container(keyedBy: Key.self) {
-                return (try? object.superDecoder(forKey: Key(stringValue: key))).flatMap { walk($0, path.dropFirst()) }
+                return (try? object.superDecoder(forKey: Key(stringValue: key))).flatMap { value($0, path.dropFirst()) }
             }
-            guard let place = Int(key), place >= 0, var array = try? decoder.unkeyedContainer(),
-                place < array.count ?? 0
+            guard let index = Int(key), index >= 0, var array = try? decoder.unkeyedContainer(),
+                index < array.count ?? 0
             else { return nil }
-            while array.currentIndex < place, (try? array.superDecoder()) != nil {}
-            return (try? array.superDecoder()).flatMap { walk($0, path.dropFirst()) }
+            while array.currentIndex < index, (try? array.superDecoder()) != nil {}
+            return (try? array.superDecoder()).flatMap { value($0, path.dropFirst()) }
         }
 
         private static func scalar(_ value: any SingleValueDecodingContainer) -> JSONScalar? {
-            if let truth = try? value.decode(Bool.self) { return .truth(truth) }
+            if let boolean = try? value.decode(Bool.self) { return .boolean(boolean) }
             if let text = try? value.decode(String.self) { return .text(text) }
             if let integer = try? value.decode(Int64.self) { return .integer(integer) }
             return (try? value.decode(Double.self)).map { .number($0) }

@@ -14,7 +14,7 @@ public enum ResponseVerdict: Sendable, Hashable {
 }
 
 /// The failure that the body of a response reports although its status indicates success. See ``UploadError/envelope``.
-public struct EnvelopeRefusal: Sendable, Hashable {
+public struct EnvelopeRejection: Sendable, Hashable {
     /// The code as text; empty without a code.
     public var code: String
     /// The message of the server; empty without a message. Untrusted text, with control characters made visible.
@@ -22,7 +22,7 @@ public struct EnvelopeRefusal: Sendable, Hashable {
     /// Whether the server asks for a retry.
     public var requestsRetry: Bool
 
-    /// Creates a refusal.
+    /// Creates a rejection.
     public init(code: String, message: String, requestsRetry: Bool = false) {
         self.code = code
         self.message = message
@@ -30,7 +30,7 @@ public struct EnvelopeRefusal: Sendable, Hashable {
     }
 }
 
-extension EnvelopeRefusal: CustomStringConvertible {
+extension EnvelopeRejection: CustomStringConvertible {
     /// The code and the message: `1001 no such business`.
     public var description: String { [code, message].filter { !$0.isEmpty }.joined(separator: " ") }
 }

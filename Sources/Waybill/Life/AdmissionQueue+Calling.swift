@@ -19,7 +19,7 @@ extension AdmissionQueue {
     /// Returns whether an upload that was just counted in a line is called immediately, because the line is otherwise
     /// empty and there is capacity. This is the common case, in which no line has to be created and searched.
     func isCalledImmediately(_ entry: Entry) -> Bool {
-        guard halts == 0, !entry.isHeld else { return false }
+        guard suspensions == 0, !entry.isHeld else { return false }
         return switch entry.stage {
         case .waiting: waitingInLine == 1 && ahead < slots + 2 && mayPrepareImmediately(entry.lane)
         case .ready: readyInLine == 1 && running < slots && mayStartImmediately(entry.lane)
@@ -29,7 +29,7 @@ extension AdmissionQueue {
 
     /// Other hosts and groups are not examined. The turn of a group is determined in its line.
     private func mayPrepareImmediately(_ lane: Lane) -> Bool {
-        lane.group == nil && hosts[lane.host].map { $0.ahead < $0.room(under: slotsPerHost) } ?? true
+        lane.group == nil && hosts[lane.host].map { $0.ahead < $0.freeCapacity(under: slotsPerHost) } ?? true
     }
 
     private func mayStartImmediately(_ lane: Lane) -> Bool {
@@ -51,11 +51,11 @@ extension AdmissionQueue {
         let mayBlockGroup =
             groups.reduce(0) { $0 + $1.value.blocked(under: groupSlots[$1.key] ?? .max) } < maxBlockedByGroup
         return takeFirst(\.waiting, of: .waiting) { lane in
-            guard mayBlockHost || hosts[lane.host].map({ $0.ahead < $0.room(under: limit) }) ?? true else {
+            guard mayBlockHost || hosts[lane.host].map({ $0.ahead < $0.freeCapacity(under: limit) }) ?? true else {
                 return false
             }
             guard let group = lane.group, let usage = groups[group], let slots = groupSlots[group] else { return true }
-            return mayBlockGroup || usage.ahead < usage.room(under: slots)
+            return mayBlockGroup || usage.ahead < usage.freeCapacity(under: slots)
         }
     }
 

@@ -6,7 +6,7 @@ extension AdmissionQueue {
     ///
     /// - Complexity: O(n log n), where n is the number of uploads, if a limit is added or removed.
     package mutating func limit(group: String, to slots: Int?) -> Calls {
-        let slots = slots.map { min(max(1, $0), Self.mostSlots) }
+        let slots = slots.map { min(max(1, $0), Self.maxSlots) }
         let isMoving = (groupSlots[group] == nil) != (slots == nil)
         groupSlots[group] = slots
         guard isMoving else { return call() }
@@ -18,21 +18,21 @@ extension AdmissionQueue {
             moved.lane = lane(entry.host, group)
             entries[id] = moved
             register(moved)
-            line(id, moved)
+            insertIntoLine(id, moved)
         }
         if slots == nil { groups[group] = nil }
         return call()
     }
 
-    /// Stops calling uploads until ``goOn()``. The cost of many changes is then proportional to their number, and an
-    /// upload that a later change removes is not called first. Pairs of ``halt()`` and ``goOn()`` can be nested.
-    package mutating func halt() { halts += 1 }
+    /// Suspends calls until ``resumeCalls()``. The cost of many changes is then proportional to their number, and no
+    /// upload is called that leaves immediately afterwards. Calls can be nested.
+    package mutating func suspendCalls() { suspensions += 1 }
 
     /// Ends the effect of one ``halt()``, and returns the uploads that are called.
-    package mutating func goOn() -> Calls {
-        halts = max(0, halts - 1)
+    package mutating func resumeCalls() -> Calls {
+        suspensions = max(0, suspensions - 1)
         return call()
     }
 
-    mutating func call() -> Calls { halts == 0 ? nextCalls() : Calls() }
+    mutating func call() -> Calls { suspensions == 0 ? nextCalls() : Calls() }
 }

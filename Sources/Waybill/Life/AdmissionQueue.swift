@@ -68,9 +68,9 @@ package struct AdmissionQueue: Sendable {
         var running = 0
         var members = 0
 
-        func room(under limit: Int) -> Int { max(0, limit - running) }
+        func freeCapacity(under limit: Int) -> Int { max(0, limit - running) }
         /// Returns how many of the uploads ahead exceed the capacity.
-        func blocked(under limit: Int) -> Int { max(0, ahead - room(under: limit)) }
+        func blocked(under limit: Int) -> Int { max(0, ahead - freeCapacity(under: limit)) }
     }
 
     let slots: Int
@@ -83,7 +83,7 @@ package struct AdmissionQueue: Sendable {
     var groups: [String: Usage] = [:]
     var groupSlots: [String: Int] = [:]
     private var nextTicket: Int64 = 0
-    var halts = 0
+    var suspensions = 0
 
     /// The number of transfers that hold a slot.
     package internal(set) var running = 0
@@ -96,12 +96,12 @@ package struct AdmissionQueue: Sendable {
     package var count: Int { entries.count }
 
     /// More than the number of file descriptors of any process. Sums of this value don't overflow.
-    package static let mostSlots = 1 << 24
+    package static let maxSlots = 1 << 24
 
     /// Creates a queue with a number of slots, at least one.
     package init(slots: Int, slotsPerHost: Int, reach: Int = 100) {
-        self.slots = min(max(1, slots), Self.mostSlots)
-        self.slotsPerHost = min(max(1, slotsPerHost), Self.mostSlots)
+        self.slots = min(max(1, slots), Self.maxSlots)
+        self.slotsPerHost = min(max(1, slotsPerHost), Self.maxSlots)
         self.reach = Int64(max(0, min(reach, 1 << 40)))
     }
 }
@@ -126,7 +126,7 @@ extension AdmissionQueue {
         var entry = old
         entry.stage = .ready
         count(from: old, to: entry)
-        return place(id, entry)
+        return insert(id, entry)
     }
 
     /// Adds an upload that returns for another attempt to the second line.
@@ -188,14 +188,14 @@ extension AdmissionQueue {
             host: host, group: group, lane: lane(host, group), stage: stage, ticket: nextTicket, priority: priority,
             isFirst: stage == .waiting, isHeld: isHeld)
         register(entry)
-        return place(id, entry)
+        return insert(id, entry)
     }
 
     /// Inserts an upload into its line, and calls uploads.
-    private mutating func place(_ id: UploadID, _ entry: Entry) -> Calls {
+    private mutating func insert(_ id: UploadID, _ entry: Entry) -> Calls {
         guard isCalledImmediately(entry) else {
             entries[id] = entry
-            line(id, entry)
+            insertIntoLine(id, entry)
             return call()
         }
         var called = entry
@@ -223,11 +223,11 @@ extension AdmissionQueue {
         change(&entry)
         count(from: old, to: entry)
         entries[id] = entry
-        line(id, entry)
+        insertIntoLine(id, entry)
     }
 
     /// Inserts an entry into its line, unless it is already in it.
-    mutating func line(_ id: UploadID, _ entry: Entry) {
+    mutating func insertIntoLine(_ id: UploadID, _ entry: Entry) {
         guard !entry.isHeld else { return }
         switch entry.stage {
         case .waiting: lanes[entry.lane]?.waiting.insert(id, entry.ticket, entry.priority)

@@ -17,7 +17,7 @@ package struct AttemptRecord: Sendable {
     }
 
     /// Records an event. Counts never decrease.
-    package mutating func see(_ event: TransferEvent, total: Int64?) {
+    package mutating func add(_ event: TransferEvent, total: Int64?) {
         switch event {
         case .connected(let connection):
             isConnected = true
@@ -41,11 +41,11 @@ package struct AttemptRecord: Sendable {
             evidence.sawResponseHead = true
             evidence.requestAcknowledged = true
         case .ended(let end):
-            absorb(end)
+            merge(end)
         }
     }
 
-    private mutating func absorb(_ end: TransferEnd) {
+    private mutating func merge(_ end: TransferEnd) {
         raise(sent: end.evidence.sent, acknowledged: end.evidence.acknowledged)
         evidence.announced = end.evidence.announced
         evidence.isBodyComplete = evidence.isBodyComplete || end.evidence.isBodyComplete

@@ -11,7 +11,7 @@ struct AttemptVerdict: Sendable {
         var outcome: UploadOutcome
         var cause: (any Error)?
         /// The failure that the body of an accepted status reports.
-        var envelope: EnvelopeRefusal?
+        var envelope: EnvelopeRejection?
     }
 
     /// The failure; `nil` for an accepted response.
@@ -96,25 +96,27 @@ struct AttemptHistory: Sendable {
     var mayBeStored: Bool { outcome == .unknown }
 
     /// Marks the last attempt as final, because the upload was cancelled before it was decided what follows.
-    mutating func clearSequel() {
+    mutating func clearDisposition() {
         guard !attempts.isEmpty else { return }
-        attempts[attempts.count - 1].sequel = .end
+        attempts[attempts.count - 1].disposition = .end
     }
 
     /// Replaces the planned retry of the last attempt with the reason for its absence.
     mutating func revoke(_ reason: NoRetryReason) {
         guard !attempts.isEmpty else { return }
-        attempts[attempts.count - 1].sequel = .noRetry(reason)
+        attempts[attempts.count - 1].disposition = .noRetry(reason)
     }
 
-    mutating func add(_ record: AttemptRecord, _ end: TransferEnd, _ verdict: AttemptVerdict, sequel: AttemptSequel) {
+    mutating func add(
+        _ record: AttemptRecord, _ end: TransferEnd, _ verdict: AttemptVerdict, disposition: AttemptDisposition
+    ) {
         if let failure = verdict.failure { outcome = outcome.lessCertain(than: failure.outcome) }
         attempts.append(
             UploadAttempt(
                 number: record.number, code: verdict.failure?.code, reason: verdict.reason,
                 outcome: verdict.failure?.outcome, status: record.head?.status,
                 sent: record.evidence.sent, acknowledged: record.evidence.acknowledged, metrics: end.metrics,
-                sequel: sequel))
+                disposition: disposition))
         if let response = verdict.response {
             lastResponse = UploadResponse(
                 status: response.head.status, headers: response.head.headerFields, body: response.body,

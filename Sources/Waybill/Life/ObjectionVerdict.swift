@@ -5,16 +5,16 @@ extension AttemptVerdict.Failure {
     /// Creates the failure of an upload whose status indicates success, but whose body reports a failure or can't be
     /// read.
     init(_ objection: ResponseValidationFailure, _ status: HTTPResponse.Status, cancelMessage: String?) {
-        let said = EnvelopeRefusal(
+        let envelope = EnvelopeRejection(
             code: objection.code, message: objection.message, requestsRetry: objection.kind == .retry)
         let isCancelled = cancelMessage != nil
         switch objection.kind {
         case .rejected, .credentialExpired, .retry:
             self.init(
                 code: isCancelled ? .cancelled : .envelopeRejected,
-                transferCode: said.requestsRetry ? .envelopeAskedForRetry : .envelopeRejected,
+                transferCode: envelope.requestsRetry ? .envelopeAskedForRetry : .envelopeRejected,
                 message: cancelMessage ?? "The server responded with \(status.code). \(objection.words)",
-                outcome: .rejected, envelope: said)
+                outcome: .rejected, envelope: envelope)
         case .unreadable(let name):
             let code = UploadError.Code(name)
             self.init(
@@ -42,7 +42,7 @@ extension ResponseValidationFailure {
     /// One or more sentences that follow the one with the status.
     var words: String {
         guard [.rejected, .credentialExpired, .retry].contains(kind) else { return message.sentence }
-        let said = [code.isEmpty ? "" : "code \(code)", message].filter { !$0.isEmpty }.joined(separator: ", ")
-        return "The response body was not accepted\(said.isEmpty ? "" : ": \(said)")".sentence
+        let reported = [code.isEmpty ? "" : "code \(code)", message].filter { !$0.isEmpty }.joined(separator: ", ")
+        return "The response body was not accepted\(reported.isEmpty ? "" : ": \(reported)")".sentence
     }
 }

@@ -22,11 +22,13 @@ struct PriorityLines: Sendable {
     }
 
     /// Returns the first member that is still present. Members before it are dropped.
-    mutating func head(reach: Int64, where isThere: (UploadID, Int64, UploadPriority) -> Bool) -> Head? {
+    mutating func head(reach: Int64, where isPresent: (UploadID, Int64, UploadPriority) -> Bool) -> Head? {
         guard !lines.isEmpty else { return nil }
         var best: Head?
         for priority in UploadPriority.allCases {
-            guard let ticket = lines[Self.index(priority)].head(where: { isThere($0, $1, priority) }) else { continue }
+            guard let ticket = lines[Self.index(priority)].head(where: { isPresent($0, $1, priority) }) else {
+                continue
+            }
             let head = Head(priority: priority, rank: ticket - Int64(priority.rawValue) * reach, ticket: ticket)
             if best.map({ head < $0 }) ?? true { best = head }
         }
@@ -61,9 +63,9 @@ private struct Line: Sendable {
     }
 
     /// Returns the number of the first member that is still present. Members before it are dropped.
-    mutating func head(where isThere: (UploadID, Int64) -> Bool) -> Int64? {
+    mutating func head(where isPresent: (UploadID, Int64) -> Bool) -> Int64? {
         while first < members.count {
-            if isThere(members[first].id, members[first].ticket) { return members[first].ticket }
+            if isPresent(members[first].id, members[first].ticket) { return members[first].ticket }
             first += 1
         }
         compact()

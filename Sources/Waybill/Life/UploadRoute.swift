@@ -20,7 +20,7 @@ package struct UploadRoute: Sendable {
 
     enum Decision: Sendable {
         /// The response is not a redirect, or is not to be followed.
-        case stay
+        case none
         /// The policy follows no redirects. The message contains the address.
         case ignore(String)
         case follow(Hop)
@@ -42,41 +42,41 @@ package struct UploadRoute: Sendable {
     /// Returns the decision on a response.
     func decision(after head: HTTPResponse, isReplayable: Bool) -> Decision {
         let status = head.status.code
-        guard Self.statuses.contains(status) else { return .stay }
+        guard Self.statuses.contains(status) else { return .none }
         guard let location = head.headerFields[.location], !location.isEmpty else {
-            guard policy.follows else { return .stay }
+            guard policy.follows else { return .none }
             return .refuse(
                 .redirectRefused,
                 "The server responded with \(status) without a Location field. Correct the server or the URL.")
         }
-        let said = "The server responded with \(status), a redirect to \(address(location))"
+        let prefix = "The server responded with \(status), a redirect to \(address(location))"
         guard policy.follows else {
-            return .ignore("\(said). Redirects are not followed. Send the upload to that URL.")
+            return .ignore("\(prefix). Redirects are not followed. Send the upload to that URL.")
         }
         guard let method = method(after: status) else {
             return .refuse(
                 .redirectWouldDropBody,
-                "\(said). It is ambiguous whether the body is to be sent again. \(Remedy.chooseRedirects)")
+                "\(prefix). It is ambiguous whether the body is to be sent again. \(Remedy.chooseRedirects)")
         }
         let next: Hop
         do {
             next = try self.next(location, method: method.method, sendsBody: method.sendsBody)
         } catch {
-            return .refuse(.redirectRefused, "\(said). The redirect is refused. \(error.message)")
+            return .refuse(.redirectRefused, "\(prefix). The redirect is refused. \(error.message)")
         }
-        if visited.contains(where: { Self.place($0) == Self.place(next) }) {
+        if visited.contains(where: { Self.loopKey($0) == Self.loopKey(next) }) {
             return .refuse(
-                .redirectLoop, "\(said), where the upload was already sent. Send it to the final URL.")
+                .redirectLoop, "\(prefix), where the upload was already sent. Send it to the final URL.")
         }
         guard redirects.count < policy.maxHops else {
             return .refuse(
                 .tooManyRedirects,
-                "\(said), which exceeds the limit of \(policy.maxHops) redirects. Send the upload to the final URL.")
+                "\(prefix), which exceeds the limit of \(policy.maxHops) redirects. Send the upload to the final URL.")
         }
         if next.sendsBody, !isReplayable {
             return .refuse(
                 .bodyNotReplayable,
-                "\(said), but the body is a stream that can be read only once. Send it to that URL, or from a file.")
+                "\(prefix), but the body is a stream that can be read only once. Send it to that URL, or from a file.")
         }
         return .follow(next)
     }
@@ -96,17 +96,17 @@ package struct UploadRoute: Sendable {
     /// Returns the method after a redirect (RFC 9110 sections 15.4.2 to 15.4.9); `nil` if the policy does not choose
     /// one.
     private func method(after status: Int) -> (method: HTTPRequest.Method, sendsBody: Bool)? {
-        let again = (hop.method, hop.sendsBody)
-        let fetch = (hop.method == .head ? HTTPRequest.Method.head : .get, false)
+        let sameRequest = (hop.method, hop.sendsBody)
+        let fetchResponse = (hop.method == .head ? HTTPRequest.Method.head : .get, false)
         switch status {
-        case 307, 308: return again
-        case 303: return fetch
-        case 301 where !hop.sendsBody, 302 where !hop.sendsBody: return again
+        case 307, 308: return sameRequest
+        case 303: return fetchResponse
+        case 301 where !hop.sendsBody, 302 where !hop.sendsBody: return sameRequest
         case 301, 302:
             switch policy.afterBody {
             case .fail: return nil
-            case .asGET: return fetch
-            case .resend: return again
+            case .asGET: return fetchResponse
+            case .resend: return sameRequest
             }
         default: return nil
         }
@@ -126,22 +126,22 @@ package struct UploadRoute: Sendable {
         let base = URLReference(hop.url)
         var target = URLReference(location: location).resolved(against: base)
         // Parse before anything is removed: another parser may regard the text before an @ as the host.
-        let there = try RequestTarget(target.description)
+        let nextTarget = try RequestTarget(target.description)
         // Credentials in the server's URL are not used, and a fragment is not sent.
         target.userInformation = nil
         target.fragment = nil
-        let here = try RequestTarget(hop.url)
-        guard there.isSecure || !here.isSecure else {
+        let currentTarget = try RequestTarget(hop.url)
+        guard nextTarget.isSecure || !currentTarget.isSecure else {
             throw UploadError(.redirectRefused, "It leads from https to http.", phase: .awaitingResponse)
         }
-        let sendsCredentials = hop.sendsCredentials && (here == there || policy.keepsCredentials)
-        if sendsCredentials, here == there { target.userInformation = base.userInformation }
+        let sendsCredentials = hop.sendsCredentials && (currentTarget == nextTarget || policy.keepsCredentials)
+        if sendsCredentials, currentTarget == nextTarget { target.userInformation = base.userInformation }
         return Hop(
-            method: method, url: target.description, host: there.hostAndPort, sendsBody: sendsBody,
+            method: method, url: target.description, host: nextTarget.hostAndPort, sendsBody: sendsBody,
             sendsCredentials: sendsCredentials)
     }
 
-    private static func place(_ hop: Hop) -> [String] {
+    private static func loopKey(_ hop: Hop) -> [String] {
         var url = URLReference(hop.url)
         url.fragment = nil
         url.userInformation = nil

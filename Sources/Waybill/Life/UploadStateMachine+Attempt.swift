@@ -8,7 +8,7 @@ extension UploadStateMachine {
         _ record: AttemptRecord, with event: TransferEvent, jitter: Double, elapsed: Duration
     ) -> [Action] {
         var record = record
-        record.see(event, total: snapshot.total)
+        record.add(event, total: snapshot.total)
         state = .running(record)
         let before = snapshot
         snapshot.sent = record.evidence.sent
@@ -28,52 +28,53 @@ extension UploadStateMachine {
     }
 
     private mutating func conclude(
-        _ record: AttemptRecord, _ ending: TransferEnd, after pauseState: PauseState, jitter: Double, elapsed: Duration
+        _ record: AttemptRecord, _ transferEnd: TransferEnd, after pauseState: PauseState, jitter: Double,
+        elapsed: Duration
     ) -> [Action] {
-        var verdict = AttemptVerdict(record, ending, accepts: rules.accepts, cancelMessage: cancelMessage)
+        var verdict = AttemptVerdict(record, transferEnd, accepts: rules.accepts, cancelMessage: cancelMessage)
         guard var failure = verdict.failure else {
-            history.add(record, ending, verdict, sequel: .end)
+            history.add(record, transferEnd, verdict, disposition: .end)
             guard let response = history.lastResponse else { return [] }
             return end(.success(response), as: .succeeded)
         }
         guard cancelMessage == nil else {
-            history.add(record, ending, verdict, sequel: .end)
+            history.add(record, transferEnd, verdict, disposition: .end)
             return fail(failure)
         }
-        if let restarted = restart(record, ending, &verdict, after: pauseState) { return restarted }
+        if let restarted = restart(record, transferEnd, &verdict, after: pauseState) { return restarted }
         failure = verdict.failure ?? failure
         if mayRefresh(after: verdict) {
             hasRefreshed = true
-            history.add(record, ending, verdict, sequel: .freshCredential)
+            history.add(record, transferEnd, verdict, disposition: .freshCredential)
             state = .refreshing(failure)
             return [enter(.retrying), .refreshCredential(attempt: record.number)]
         }
-        if let redirected = redirect(record, ending, &verdict) { return redirected }
+        if let redirected = redirect(record, transferEnd, &verdict) { return redirected }
         failure = verdict.failure ?? failure
-        switch rules.retry.answer(to: question(failure, verdict, elapsed), jitter: jitter) {
+        switch rules.retry.decision(for: retryContext(failure, verdict, elapsed), jitter: jitter) {
         case .stop(let reason):
-            history.add(record, ending, verdict, sequel: reason.map { .noRetry($0) } ?? .end)
+            history.add(record, transferEnd, verdict, disposition: reason.map { .noRetry($0) } ?? .end)
             return fail(failure)
         case .retry(let plan):
-            history.add(record, ending, verdict, sequel: .retry(after: plan.delay, source: plan.source))
-            state = .asking(PendingRetry(plan: plan, failure: failure))
+            history.add(record, transferEnd, verdict, disposition: .retry(after: plan.delay, source: plan.source))
+            state = .awaitingRetryDecision(PendingRetry(plan: plan, failure: failure))
             return [.requestRetry(attempt: record.number)]
         }
     }
 
-    private mutating func question(
+    private mutating func retryContext(
         _ failure: AttemptVerdict.Failure, _ verdict: AttemptVerdict, _ elapsed: Duration
-    ) -> RetryPolicy.Question {
+    ) -> RetryPolicy.Context {
         countPause(until: elapsed)
-        var question = RetryPolicy.Question(
+        var context = RetryPolicy.Context(
             attempt: retries + 1, code: failure.transferCode, outcome: failure.outcome,
             isReplayable: isReplayable || route?.hop.sendsBody == false, response: verdict.response?.head)
-        question.mayBeStored = history.mayBeStored
-        question.isIdempotent = isIdempotent
-        question.keyWindow = rules.keyWindow
-        question.elapsed = elapsed
-        question.paused = paused
-        return question
+        context.mayBeStored = history.mayBeStored
+        context.isIdempotent = isIdempotent
+        context.keyWindow = rules.keyWindow
+        context.elapsed = elapsed
+        context.paused = paused
+        return context
     }
 
     mutating func schedule(_ pending: PendingRetry) -> [Action] {

@@ -25,7 +25,7 @@ extension UploadStateMachine {
         switch state {
         case .idle, .ended: return []
         case .waiting, .preparing, .queued: return [.hold, .publish(snapshot)]
-        case .asking, .retrying, .refreshing: return [.publish(snapshot)]
+        case .awaitingRetryDecision, .retrying, .refreshing: return [.publish(snapshot)]
         case .running(let record):
             if case .closing = pauseState { return [.publish(snapshot)] }
             guard !isFullySent(record) else { return [.publish(snapshot)] }
@@ -45,10 +45,10 @@ extension UploadStateMachine {
         switch state {
         case .idle, .ended: return []
         case .waiting, .preparing, .queued: return [.release, .publish(snapshot)]
-        case .asking, .retrying, .refreshing: return [.publish(snapshot)]
+        case .awaitingRetryDecision, .retrying, .refreshing: return [.publish(snapshot)]
         case .running:
             guard case .kept = pauseState else { return [.publish(snapshot)] }
-            return goOn() + [.publish(snapshot)]
+            return continueTransfer() + [.publish(snapshot)]
         }
     }
 
@@ -69,10 +69,10 @@ extension UploadStateMachine {
     /// Resumes a paused transfer whose last byte was already sent: pausing would only delay the response.
     mutating func resumeIfFullySent(_ record: AttemptRecord) -> [Action] {
         guard case .kept = pauseState, isFullySent(record) else { return [] }
-        return goOn()
+        return continueTransfer()
     }
 
-    private mutating func goOn() -> [Action] {
+    private mutating func continueTransfer() -> [Action] {
         let releaseActions = endPause().releaseActions
         pauseState = .resumed(acknowledged: snapshot.acknowledged)
         return releaseActions + [.resumeTransfer]
@@ -97,9 +97,9 @@ extension UploadStateMachine {
         case .queued(var pending?):
             pending.plan.add(pause: elapsed - since)
             state = .queued(pending)
-        case .asking(var pending):
+        case .awaitingRetryDecision(var pending):
             pending.plan.add(pause: elapsed - since)
-            state = .asking(pending)
+            state = .awaitingRetryDecision(pending)
         case .retrying(var pending):
             pending.plan.add(pause: elapsed - since)
             state = .retrying(pending)
@@ -114,7 +114,8 @@ extension UploadStateMachine {
     /// Returns the actions that restart an attempt that was ended by a pause, without counting a retry. Returns `nil`
     /// if the pause did not end it, or if sending it again might store it twice.
     mutating func restart(
-        _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: inout AttemptVerdict, after pauseState: PauseState
+        _ record: AttemptRecord, _ transferEnd: TransferEnd, _ verdict: inout AttemptVerdict,
+        after pauseState: PauseState
     ) -> [Action]? {
         guard var failure = verdict.failure else { return nil }
         switch pauseState {
@@ -135,7 +136,7 @@ extension UploadStateMachine {
             guard record.evidence.acknowledged <= acknowledged, isServerTimeout(record, verdict) else { return nil }
         }
         guard canResend, mayRepeat(failure) else { return nil }
-        history.add(record, ending, verdict, sequel: .restart)
+        history.add(record, transferEnd, verdict, disposition: .restart)
         if history.mayBeStored, !isIdempotent, let window = rules.keyWindow {
             let limit = RetryPolicy.Plan.Limit(end: window, reason: .idempotencyWindowClosed)
             lastRetry = RetryPolicy.Plan(delay: .zero, source: .backoff, limits: [limit])

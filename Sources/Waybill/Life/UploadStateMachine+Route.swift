@@ -6,8 +6,8 @@ import WaybillCore
 extension UploadStateMachine {
     /// Returns whether another credential may help. It is tried once, and only where credentials are sent.
     func mayRefresh(after verdict: AttemptVerdict) -> Bool {
-        guard !hasRefreshed, verdict.isCredentialRejected, let answer = verdict.response?.head else { return false }
-        guard rules.canRefresh || rules.answersChallenges && Self.hasStaleChallenge(answer) else { return false }
+        guard !hasRefreshed, verdict.isCredentialRejected, let head = verdict.response?.head else { return false }
+        guard rules.canRefresh || rules.answersChallenges && Self.hasStaleChallenge(head) else { return false }
         guard let hop = route?.hop else { return isReplayable }
         return hop.sendsCredentials && (isReplayable || !hop.sendsBody)
     }
@@ -23,12 +23,12 @@ extension UploadStateMachine {
 
     /// Returns the action for a redirect, or `nil` if the response is not a redirect or redirects are not followed.
     mutating func redirect(
-        _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: inout AttemptVerdict
+        _ record: AttemptRecord, _ transferEnd: TransferEnd, _ verdict: inout AttemptVerdict
     ) -> [Action]? {
         guard var route, let head = verdict.response?.head, var failure = verdict.failure else { return nil }
         guard failure.code == .rejected else { return nil }
         switch route.decision(after: head, isReplayable: isReplayable) {
-        case .stay: return nil
+        case .none: return nil
         case .ignore(let message):
             verdict.failure?.message = message
             return nil
@@ -36,7 +36,7 @@ extension UploadStateMachine {
             failure.code = code
             failure.message = message
             verdict.failure = failure
-            history.add(record, ending, verdict, sequel: .end)
+            history.add(record, transferEnd, verdict, disposition: .end)
             return fail(failure)
         case .follow(let next):
             failure.code = .redirected
@@ -46,7 +46,7 @@ extension UploadStateMachine {
             route.follow(next, status: head.status)
             self.route = route
             history.redirects = route.redirects
-            history.add(record, ending, verdict, sequel: .redirect(to: Redaction.url(next.url)))
+            history.add(record, transferEnd, verdict, disposition: .redirect(to: Redaction.url(next.url)))
             return [
                 .redirect(next), beginAttempt(remainingLimits(of: failure)), .requeue(isHeld: snapshot.isPaused),
             ]

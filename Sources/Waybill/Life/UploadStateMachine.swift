@@ -19,7 +19,7 @@ package struct UploadStateMachine: Sendable {
         case preparing
         case queued(PendingRetry?)
         case running(AttemptRecord)
-        case asking(PendingRetry)
+        case awaitingRetryDecision(PendingRetry)
         case retrying(PendingRetry)
         case refreshing(AttemptVerdict.Failure)
         case ended
@@ -102,14 +102,15 @@ package struct UploadStateMachine: Sendable {
             }
             state = .running(AttemptRecord(number: snapshot.attempt))
             return [enter(.connecting), .startTransfer(attempt: snapshot.attempt)]
-        case (.asking(let pending), .retryDecided(let attempt, let isGranted)) where attempt == snapshot.attempt:
+        case (.awaitingRetryDecision(let pending), .retryDecided(let attempt, let isGranted))
+        where attempt == snapshot.attempt:
             return isGranted ? schedule(pending) : giveUp(pending.failure, .budgetExhausted)
         case (.retrying(let pending), .retryDue(let attempt)) where attempt == snapshot.attempt + 1:
             return [beginAttempt(pending), .requeue(isHeld: snapshot.isPaused)]
         case (.refreshing(let failure), .credentialReady(let attempt)) where attempt == snapshot.attempt:
             return [beginAttempt(remainingLimits(of: failure)), .requeue(isHeld: snapshot.isPaused)]
         case (.refreshing, .credentialFailed(let attempt, let error)) where attempt == snapshot.attempt:
-            history.clearSequel()
+            history.clearDisposition()
             let reported = history.error(error.code, error.message, snapshot: snapshot, cause: error.cause)
             return end(.failure(reported), as: .failed)
         default:
@@ -136,15 +137,39 @@ extension UploadStateMachine {
         case .idle: releaseActions = []
         case .waiting, .queued: releaseActions = [.withdraw]
         case .preparing: releaseActions = [.stopPreparing, .withdraw]
-        case .asking:
-            history.clearSequel()
+        case .awaitingRetryDecision:
+            history.clearDisposition()
             releaseActions = []
         case .retrying: releaseActions = [.unscheduleRetry]
         case .refreshing:
-            history.clearSequel()
+            history.clearDisposition()
             releaseActions = [.stopRefreshing]
         }
         let error = history.error(.cancelled, message, snapshot: snapshot)
         return releaseActions + end(.failure(error), as: .cancelled)
+    }
+}
+
+/// The rules for the state machine of an upload.
+package struct UploadRules: Sendable {
+    package var retry: RetryPolicy
+    package var accepts: StatusPolicy
+    /// Whether a second request has no further effect.
+    package var isIdempotent = false
+    /// How long the server recognizes the idempotency key of the request; `nil` if there is no key, or if it is not
+    /// honoured.
+    package var keyWindow: Duration?
+    /// The first hop and the redirect policy; `nil` to follow no redirects.
+    package var route: UploadRoute?
+    /// Whether there is a refresher that can provide a new credential.
+    package var canRefresh = false
+    /// Whether the transport computes credentials from the server's challenge.
+    package var answersChallenges = false
+    /// How long a paused transfer keeps its slot and its connection.
+    package var pauseKeepsSlot = Duration.seconds(20)
+
+    package init(retry: RetryPolicy = .standard, accepts: StatusPolicy = .successful) {
+        self.retry = retry
+        self.accepts = accepts
     }
 }

@@ -10,7 +10,7 @@ final class ProgressBroadcast: Sendable {
         var parts: [BodyPart] = []
         var meter = RateMeter()
         /// The last snapshots of handles that were cancelled separately.
-        var departed: [Int: UploadProgress] = [:]
+        var cancelledHandles: [Int: UploadProgress] = [:]
         /// The time at which the wait for a retry began.
         var waitBegan = Duration.zero
     }
@@ -35,18 +35,20 @@ final class ProgressBroadcast: Sendable {
     /// Returns the latest full snapshot for a handle.
     func current(for handle: Int) -> UploadProgress {
         let time = stopwatch.elapsed
-        return state.withLock { $0.departed[handle] ?? Self.progress(&$0, at: time) }
+        return state.withLock { $0.cancelledHandles[handle] ?? Self.progress(&$0, at: time) }
     }
 
     /// Records that a handle was cancelled while others remain.
-    func depart(_ handle: Int) {
+    func cancelHandle(_ handle: Int) {
         let time = stopwatch.elapsed
         let wakeups = state.withLock { state -> BroadcastWakeups<UploadProgress> in
-            guard !state.snapshot.phase.isTerminal, state.departed[handle] == nil else { return BroadcastWakeups() }
+            guard !state.snapshot.phase.isTerminal, state.cancelledHandles[handle] == nil else {
+                return BroadcastWakeups()
+            }
             var last = Self.progress(&state, at: time)
             last.phase = .cancelled
             last.isPaused = false
-            state.departed[handle] = last
+            state.cancelledHandles[handle] = last
             var wakeups = listeners.send(last, to: handle)
             wakeups += listeners.finish(handle)
             return wakeups
@@ -62,13 +64,13 @@ final class ProgressBroadcast: Sendable {
     /// Sends a snapshot to all listeners. A terminal snapshot is the last one.
     func publish(_ snapshot: UploadSnapshot) {
         let waitBegan = snapshot.retry == nil ? Duration.zero : stopwatch.elapsed
-        let isHeard = state.withLock { state in
+        let hasListeners = state.withLock { state in
             if snapshot.retry != nil, state.snapshot.retry == nil { state.waitBegan = waitBegan }
             state.snapshot = snapshot
-            return hasListeners
+            return self.hasListeners
         }
         // A listener that is added later begins with this snapshot.
-        guard isHeard else { return }
+        guard hasListeners else { return }
         let time = stopwatch.elapsed
         let wakeups = state.withLock { state -> BroadcastWakeups<UploadProgress> in
             var wakeups = listeners.send(Self.progress(&state, at: time))
@@ -79,10 +81,10 @@ final class ProgressBroadcast: Sendable {
     }
 
     /// Adds a listener, which begins with the latest snapshot.
-    func listen(for handle: Int) -> Listening<UploadProgress> {
+    func listen(for handle: Int) -> BroadcastSequence<UploadProgress> {
         let time = stopwatch.elapsed
         return state.withLock { state in
-            let last = state.departed[handle]
+            let last = state.cancelledHandles[handle]
             return listeners.listen(
                 to: handle, first: last ?? Self.progress(&state, at: time),
                 isLast: last != nil || state.snapshot.phase.isTerminal)

@@ -102,16 +102,16 @@ extension RateShares {
     /// The shares of all transfers that have one.
     package var shares: [UploadID: Int64] {
         var pools: [Pool] = []
-        var loose: [(id: UploadID, limit: Int64?)] = []
+        var ungrouped: [(id: UploadID, limit: Int64?)] = []
         for (group, members) in Dictionary(grouping: members, by: { $0.value.group }) {
-            let wants = members.map { (id: $0.key, limit: $0.value.limit) }
+            let demands = members.map { (id: $0.key, limit: $0.value.limit) }
             if let group, let limit = Self.checked(groupLimits[group]) {
-                pools.append(Pool(wants, limit: limit))
+                pools.append(Pool(demands, limit: limit))
             } else {
-                loose += wants
+                ungrouped += demands
             }
         }
-        pools += loose.map { Pool([$0], limit: nil) }
+        pools += ungrouped.map { Pool([$0], limit: nil) }
         let level = limit.map { Self.level(of: $0, in: pools) }
         return pools.reduce(into: [:]) { shares, pool in
             for (id, share) in pool.shares(under: level) { shares[id] = share }
@@ -125,8 +125,8 @@ extension RateShares {
             let middle = high - (high - low) / 2
             var left: Int64? = limit
             for pool in pools {
-                let held = pool.held(at: middle)
-                left = left.flatMap { held <= $0 ? $0 - held : nil }
+                let usage = pool.usage(at: middle)
+                left = left.flatMap { usage <= $0 ? $0 - usage : nil }
             }
             if left != nil { low = middle } else { high = middle - 1 }
         }
@@ -146,10 +146,10 @@ extension RateShares {
         }
 
         /// Returns the rate of the pool if each member may use up to `level` bytes per second.
-        func held(at level: Int64) -> Int64 {
+        func usage(at level: Int64) -> Int64 {
             let level = min(level, top ?? level)
-            return members.reduce(0) { held, member in
-                let (sum, overflow) = held.addingReportingOverflow(min(member.limit ?? level, level))
+            return members.reduce(0) { usage, member in
+                let (sum, overflow) = usage.addingReportingOverflow(min(member.limit ?? level, level))
                 return overflow ? .max : sum
             }
         }

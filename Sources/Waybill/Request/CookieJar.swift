@@ -48,11 +48,11 @@ public final class CookieJar: Sendable {
     /// Returns the value of `Cookie` for a URL, or `nil` if there are no cookies. Longer paths come first (section
     /// 5.4).
     func field(for url: String) -> String? {
-        guard let place = Place(url) else { return nil }
+        guard let scope = RequestScope(url) else { return nil }
         let time = stopwatch.elapsed
         let found = state.withLock { state in
-            (state.cookies[place.host] ?? []).filter {
-                ($0.end.map { $0 > time } ?? true) && (place.isSecure || !$0.isSecure) && place.isUnder($0.path)
+            (state.cookies[scope.host] ?? []).filter {
+                ($0.end.map { $0 > time } ?? true) && (scope.isSecure || !$0.isSecure) && scope.matches($0.path)
             }
         }
         // Stable: for equal lengths, the cookie that was set first comes first.
@@ -63,17 +63,17 @@ public final class CookieJar: Sendable {
     }
 
     /// Stores the cookies of a response. Invalid cookies are ignored, as in browsers.
-    func keep(_ headers: HTTPFields, from url: String) {
+    func store(_ headers: HTTPFields, from url: String) {
         let lines = headers[values: .setCookie]
-        guard !lines.isEmpty, let place = Place(url) else { return }
+        guard !lines.isEmpty, let scope = RequestScope(url) else { return }
         let time = stopwatch.elapsed
         let date = headers[.date].flatMap(HTTPDate.init)
         for line in lines.prefix(Self.limits.perHost) {
-            guard let cookie = Self.cookie(line, place, date, time) else { continue }
+            guard let cookie = Self.cookie(line, scope, date, time) else { continue }
             state.withLock { state in
-                let known = state.cookies[place.host] ?? []
-                guard place.isSecure || !Self.isShadowing(cookie, known) else { return }
-                Self.put(cookie, for: place.host, into: &state, at: time)
+                let known = state.cookies[scope.host] ?? []
+                guard scope.isSecure || !Self.isShadowing(cookie, known) else { return }
+                Self.insert(cookie, for: scope.host, into: &state, at: time)
             }
         }
     }
@@ -81,17 +81,17 @@ public final class CookieJar: Sendable {
     /// Returns whether a cookie from an unencrypted response would replace one that is sent only over TLS (RFC 6265bis
     /// section 5.7, "leave secure cookies alone").
     private static func isShadowing(_ cookie: Cookie, _ known: [Cookie]) -> Bool {
-        known.contains { $0.isSecure && $0.name == cookie.name && Place.isPath(cookie.path, under: $0.path) }
+        known.contains { $0.isSecure && $0.name == cookie.name && RequestScope.isPath(cookie.path, under: $0.path) }
     }
 
-    private static func put(_ cookie: Cookie, for host: String, into state: inout State, at time: Duration) {
+    private static func insert(_ cookie: Cookie, for host: String, into state: inout State, at time: Duration) {
         var kept = state.cookies[host] ?? []
         kept.removeAll { $0.end.map { $0 <= time } ?? false }
-        let place = kept.firstIndex { $0.name == cookie.name && $0.path == cookie.path }
-        let isGone = cookie.end.map { $0 <= time } ?? false
-        switch (place, isGone) {
-        case (let place?, true): kept.remove(at: place)
-        case (let place?, false): kept[place] = cookie
+        let index = kept.firstIndex { $0.name == cookie.name && $0.path == cookie.path }
+        let isExpired = cookie.end.map { $0 <= time } ?? false
+        switch (index, isExpired) {
+        case (let index?, true): kept.remove(at: index)
+        case (let index?, false): kept[index] = cookie
         case (nil, true): break
         case (nil, false): kept.append(cookie)
         }
@@ -110,7 +110,7 @@ public final class CookieJar: Sendable {
 
 extension CookieJar {
     /// The host, path and scheme of a URL, as relevant for cookies.
-    private struct Place {
+    private struct RequestScope {
         let host: String
         let path: String
         let isSecure: Bool
@@ -125,7 +125,7 @@ extension CookieJar {
         }
 
         /// Returns whether the path matches another one (section 5.1.4).
-        func isUnder(_ other: String) -> Bool { Self.isPath(path, under: other) }
+        func matches(_ other: String) -> Bool { Self.isPath(path, under: other) }
 
         static func isPath(_ path: String, under other: String) -> Bool {
             path == other
@@ -133,25 +133,25 @@ extension CookieJar {
         }
 
         /// The default path of section 5.1.4: up to the last slash.
-        var folder: String {
+        var defaultPath: String {
             let slash = path.lastIndex(of: "/")!
             return slash == path.startIndex ? "/" : String(path[..<slash])
         }
     }
 
     /// Parses a cookie according to section 5.2. An invalid age or date is ignored.
-    private static func cookie(_ line: String, _ place: Place, _ date: HTTPDate?, _ now: Duration) -> Cookie? {
+    private static func cookie(_ line: String, _ scope: RequestScope, _ date: HTTPDate?, _ now: Duration) -> Cookie? {
         guard line.utf8.count <= limits.bytes, !line.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             return nil
         }
         let pieces = line.split(separator: ";", omittingEmptySubsequences: false).map(Self.pair)
         guard let first = pieces.first, let value = first.value, !first.name.isEmpty else { return nil }
-        var cookie = Cookie(name: first.name, value: value, path: place.folder, isSecure: false, end: nil)
+        var cookie = Cookie(name: first.name, value: value, path: scope.defaultPath, isSecure: false, end: nil)
         var age: Duration?
         for piece in pieces.dropFirst() {
             switch (piece.name.lowercased(), piece.value) {
             case ("secure", _): cookie.isSecure = true
-            case ("path", let path?): cookie.path = path.hasPrefix("/") ? path : place.folder
+            case ("path", let path?): cookie.path = path.hasPrefix("/") ? path : scope.defaultPath
             case ("max-age", let text?):
                 guard let seconds = Int64(text), text.first != "+" else { continue }
                 age = .seconds(max(0, min(seconds, 400 * 86_400)))
@@ -163,7 +163,7 @@ extension CookieJar {
         }
         // `Max-Age` takes precedence over `Expires` (section 5.3).
         if let age { cookie.end = now + age }
-        return cookie.isSecure && !place.isSecure ? nil : cookie
+        return cookie.isSecure && !scope.isSecure ? nil : cookie
     }
 
     private static func pair(_ piece: Substring) -> (name: String, value: String?) {

@@ -24,16 +24,16 @@ public protocol CredentialRefresher: AnyObject, Sendable {
 ///
 /// ```swift
 /// let refresher = BearerRefresher {
-///     let answer = try await signIn(clerk)
-///     return BearerToken(.secret(answer.token), validFor: .seconds(answer.expiresIn))
+///     let response = try await signIn(clerk)
+///     return BearerToken(.secret(response.token), validFor: .seconds(response.expiresIn))
 /// }
 /// configuration.options.authentication = .refreshing(refresher)
 /// ```
 public final class BearerRefresher: CredentialRefresher {
     private struct State {
         var value: Secret?
-        var runsOut: Duration?
-        var flight: Task<Secret, any Error>?
+        var expiry: Duration?
+        var fetchTask: Task<Secret, any Error>?
     }
 
     private let fetch: @Sendable () async throws -> BearerToken
@@ -58,7 +58,7 @@ public final class BearerRefresher: CredentialRefresher {
         self.margin = margin
         stopwatch = Stopwatch(clock)
         state = Locked(State())
-        if let token { _ = keep(token) }
+        if let token { _ = store(token) }
     }
 
     /// `Bearer` and the token, unless it is about to expire.
@@ -71,37 +71,37 @@ public final class BearerRefresher: CredentialRefresher {
     public func refresh(rejected: Secret?) async throws -> Secret {
         let time = stopwatch.elapsed
         // Check and start under one lock: a late caller finds either the new token or the fetch, never neither.
-        let (value, flight) = state.withLock { state -> (Secret?, Task<Secret, any Error>?) in
+        let (value, fetchTask) = state.withLock { state -> (Secret?, Task<Secret, any Error>?) in
             if let value = usable(state, at: time), value != rejected { return (value, nil) }
-            if state.flight == nil { state.flight = Task { try await self.fetchAndKeep() } }
-            return (nil, state.flight)
+            if state.fetchTask == nil { state.fetchTask = Task { try await self.fetchAndStore() } }
+            return (nil, state.fetchTask)
         }
         if let value { return value }
-        guard let flight else { throw CancellationError() }
-        return try await flight.value
+        guard let fetchTask else { throw CancellationError() }
+        return try await fetchTask.value
     }
 
     private func usable(_ state: State, at time: Duration) -> Secret? {
-        if let end = state.runsOut, end - margin <= time { return nil }
+        if let end = state.expiry, end - margin <= time { return nil }
         return state.value
     }
 
-    private func fetchAndKeep() async throws -> Secret {
+    private func fetchAndStore() async throws -> Secret {
         do {
-            return keep(try await fetch())
+            return store(try await fetch())
         } catch {
-            state.withLock { $0.flight = nil }
+            state.withLock { $0.fetchTask = nil }
             throw error
         }
     }
 
-    private func keep(_ token: BearerToken) -> Secret {
+    private func store(_ token: BearerToken) -> Secret {
         let value = Secret.secret("Bearer \(token.token.value)")
         let time = stopwatch.elapsed
         state.withLock { state in
             state.value = value
-            state.runsOut = token.validFor.map { time + $0 }
-            state.flight = nil
+            state.expiry = token.validFor.map { time + $0 }
+            state.fetchTask = nil
         }
         return value
     }

@@ -39,7 +39,7 @@ struct CurlNetworkOptions {
 
     private mutating func addTLS(_ tls: TransferOptions.TLSOptions, prefix: String) {
         if let path = tls.certificateAuthorities { add("\(prefix)cacert", path) }
-        if tls.certificateAuthoritiesPEM != nil { stand("\(prefix)cacert", "authorities") }
+        if tls.certificateAuthoritiesPEM != nil { addPlaceholder("\(prefix)cacert", "authorities") }
         if let client = tls.clientCertificate {
             add(client.certificate, as: "\(prefix)cert", "certificate")
             if client.format == .pkcs12 { lines.append("\(prefix)cert-type P12") }
@@ -53,11 +53,11 @@ struct CurlNetworkOptions {
     private mutating func add(_ source: ClientCertificate.Source, as option: String, _ name: String) {
         switch source {
         case .file(let path): add(option, path)
-        case .bytes: stand(option, name)
+        case .bytes: addPlaceholder(option, name)
         }
     }
 
-    private mutating func stand(_ option: String, _ name: String) {
+    private mutating func addPlaceholder(_ option: String, _ name: String) {
         add(option, "<\(name)>")
         remarks.append("The value of \(option) exists only in memory. Replace <\(name)> with a file.")
     }
@@ -71,25 +71,30 @@ extension UploadSession {
     /// closure, the closure is called.
     public func curlCommand(for request: UploadRequest) -> String {
         let configuration = core.configuration
-        var whole = request
+        var complete = request
         let options = request.options ?? configuration.options
-        whole.options = options
-        whole.url = (try? URLText.absolute(request.url, base: configuration.baseURL?.uploadURL)) ?? request.url
-        if !options.omits.contains(.headers) {
-            for field in configuration.headers where request.headers[field.name] == nil { whole.headers.append(field) }
+        complete.options = options
+        complete.url = (try? URLText.absolute(request.url, base: configuration.baseURL?.uploadURL)) ?? request.url
+        if !options.excludedDefaults.contains(.headers) {
+            for field in configuration.headers where request.headers[field.name] == nil {
+                complete.headers.append(field)
+            }
         }
-        if whole.headers[.userAgent] == nil, !options.omits.contains(.userAgent), let agent = configuration.userAgent {
-            whole.headers[.userAgent] = agent
+        if complete.headers[.userAgent] == nil, !options.excludedDefaults.contains(.userAgent),
+            let agent = configuration.userAgent
+        {
+            complete.headers[.userAgent] = agent
         }
-        if case .form(let form) = request.content.kind, !options.omits.contains(.commonFields) {
-            whole.content = .form(configuration.commonFields?.put(before: form) ?? form)
+        if case .form(let form) = request.content.kind, !options.excludedDefaults.contains(.commonFields) {
+            complete.content = .form(configuration.commonFields?.prepended(to: form) ?? form)
         }
         var missing: [String] = []
-        let names = (options.omits.contains(.interceptors) ? [] : configuration.interceptors) + request.interceptors
+        let names =
+            (options.excludedDefaults.contains(.interceptors) ? [] : configuration.interceptors) + request.interceptors
         if !names.isEmpty { missing.append("interceptors (\(names.map(\.name).joined(separator: ", ")))") }
-        if configuration.cookies != nil, !options.omits.contains(.cookies) { missing.append("cookies") }
+        if configuration.cookies != nil, !options.excludedDefaults.contains(.cookies) { missing.append("cookies") }
         let list = Redaction.escaped(missing.joined(separator: " and "))
         let remark = missing.isEmpty ? "" : "# This command does not include \(list).\n"
-        return remark + whole.curlCommand
+        return remark + complete.curlCommand
     }
 }

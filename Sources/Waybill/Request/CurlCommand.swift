@@ -22,9 +22,9 @@ extension UploadRequest {
     /// Arguments are quoted for bash, ksh and zsh, and, unless they contain control characters, for any POSIX shell.
     public var curlCommand: String {
         var remarks: [String] = []
-        let way = options.map { CurlNetworkOptions($0.transfer) }
-        remarks += way?.remarks ?? []
-        var lines = headers.map(Self.line) + credentials + (way?.lines ?? [])
+        let network = options.map { CurlNetworkOptions($0.transfer) }
+        remarks += network?.remarks ?? []
+        var lines = headers.map(Self.line) + credentials + (network?.lines ?? [])
         var impliesPost = true
         switch content.kind {
         case .empty: impliesPost = false

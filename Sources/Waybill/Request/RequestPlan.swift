@@ -25,19 +25,19 @@ final class RequestPlan: Sendable {
         url = try URLText.absolute(request.url, base: configuration.baseURL?.uploadURL)
         target = try RequestTarget(url)
         options = request.options ?? configuration.options
-        let omits = options.omits
-        commonFields = omits.contains(.commonFields) ? nil : configuration.commonFields
-        cookies = omits.contains(.cookies) ? nil : configuration.cookies
+        let excluded = options.excludedDefaults
+        commonFields = excluded.contains(.commonFields) ? nil : configuration.commonFields
+        cookies = excluded.contains(.cookies) ? nil : configuration.cookies
         chain = InterceptorChain(
-            interceptors: (omits.contains(.interceptors) ? [] : configuration.interceptors) + request.interceptors,
+            interceptors: (excluded.contains(.interceptors) ? [] : configuration.interceptors) + request.interceptors,
             limit: configuration.interceptorLimit, clock: configuration.clock)
         if case .notAFile(let url) = request.content.kind {
             throw Self.refused("\(Redaction.url(url)) is not a file URL. Pass a file URL as the content.")
         }
-        var headers: HTTPFields = omits.contains(.headers) ? [:] : configuration.headers
+        var headers: HTTPFields = excluded.contains(.headers) ? [:] : configuration.headers
         for field in request.headers { headers[fields: field.name] = [] }
         for field in request.headers { headers.append(field) }
-        if !headers.contains(.userAgent), !omits.contains(.userAgent), let agent = configuration.userAgent {
+        if !headers.contains(.userAgent), !excluded.contains(.userAgent), let agent = configuration.userAgent {
             guard HTTPField.isValidValue(agent) else {
                 throw Self.refused("The user agent contains characters that are not allowed in a header field.")
             }
@@ -120,14 +120,14 @@ final class RequestPlan: Sendable {
             headers[.contentType] = type
             return headers
         }
-        if let complaint = Self.complaint(about: headers, of: type) {
-            throw UploadError(.invalidRequest, complaint, phase: .preparing)
+        if let problem = Self.contentTypeProblem(in: headers, of: type) {
+            throw UploadError(.invalidRequest, problem, phase: .preparing)
         }
         return headers
     }
 
     /// Returns the error message if the caller's content type conflicts with that of the body.
-    static func complaint(about headers: HTTPFields, of type: String) -> String? {
+    static func contentTypeProblem(in headers: HTTPFields, of type: String) -> String? {
         guard let boundary = boundaryParameter(of: type), headers[.contentType]?.contains(boundary) != true else {
             return nil
         }

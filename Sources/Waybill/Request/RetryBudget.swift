@@ -6,7 +6,7 @@
 /// ``successesPerRetry`` successes.
 ///
 /// If the bucket is empty, an upload ends with the error of its last attempt, with the reason in
-/// ``UploadAttempt/sequel``.
+/// ``UploadAttempt/disposition``.
 public struct RetryBudget: Sendable, Hashable {
     /// The capacity of the bucket, which is also the initial number of retries; 0 for no retries.
     public var capacity: Int

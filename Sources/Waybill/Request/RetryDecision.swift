@@ -3,7 +3,7 @@ package import WaybillCore
 
 extension RetryPolicy {
     /// The input of a retry decision.
-    package struct Question: Sendable {
+    package struct Context: Sendable {
         /// The number of the attempt that failed, from 1. Redirects and repetitions with new credentials do not count.
         package var attempt: Int
         /// The error code. If the body failed during the transfer, this is `bodyFailed`, regardless of its own error.
@@ -44,7 +44,7 @@ extension RetryPolicy {
         /// The delay before the retry.
         package var delay: Duration
         /// The source of the delay.
-        package var source: AttemptSequel.DelaySource
+        package var source: AttemptDisposition.DelaySource
         /// The times since the first attempt after which the retry must not begin, each with its reason.
         package var limits: [Limit]
 
@@ -64,54 +64,54 @@ extension RetryPolicy {
         }
     }
 
-    package enum Answer: Sendable, Hashable {
+    package enum Decision: Sendable, Hashable {
         case retry(Plan)
         /// No retry. The reason is set if the failure was transient.
         case stop(NoRetryReason?)
     }
 
     /// Returns the decision after a failure. It depends only on the arguments; `jitter` is in 0...1.
-    package func answer(to question: Question, jitter: Double) -> Answer {
-        let isUncertain = (question.mayBeStored || question.outcome == .unknown) && !question.isIdempotent
-        guard isWorthwhile(question, isUncertain: isUncertain) else { return .stop(nil) }
-        if isUncertain, question.keyWindow == nil { return .stop(.mayBeStored) }
-        let isLost = question.outcome == .unknown && question.response == nil
-        if isLost, question.keyWindow == nil, !retriesLostResponses { return .stop(.mayBeStored) }
-        guard question.isReplayable else { return .stop(.bodyNotReplayable) }
-        guard question.attempt <= maxRetries else { return .stop(.attemptsUsedUp) }
-        var plan = wait(after: question, jitter: jitter)
-        if isUncertain, let window = question.keyWindow {
+    package func decision(for context: Context, jitter: Double) -> Decision {
+        let isUncertain = (context.mayBeStored || context.outcome == .unknown) && !context.isIdempotent
+        guard isWorthwhile(context, isUncertain: isUncertain) else { return .stop(nil) }
+        if isUncertain, context.keyWindow == nil { return .stop(.mayBeStored) }
+        let isLost = context.outcome == .unknown && context.response == nil
+        if isLost, context.keyWindow == nil, !retriesLostResponses { return .stop(.mayBeStored) }
+        guard context.isReplayable else { return .stop(.bodyNotReplayable) }
+        guard context.attempt <= maxRetries else { return .stop(.attemptsUsedUp) }
+        var plan = wait(after: context, jitter: jitter)
+        if isUncertain, let window = context.keyWindow {
             plan.limits.append(Plan.Limit(end: window, reason: .idempotencyWindowClosed))
         }
-        if let deadline { plan.limits.append(Plan.Limit(end: deadline + question.paused, reason: .deadlinePassed)) }
-        if let objection = plan.objection(at: question.elapsed + plan.delay) { return .stop(objection) }
+        if let deadline { plan.limits.append(Plan.Limit(end: deadline + context.paused, reason: .deadlinePassed)) }
+        if let objection = plan.objection(at: context.elapsed + plan.delay) { return .stop(objection) }
         return .retry(plan)
     }
 
     /// Returns the delay before the next attempt, or `nil` if there must be none.
-    package func delay(after question: Question, jitter: Double) -> Duration? {
-        if case .retry(let plan) = answer(to: question, jitter: jitter) { plan.delay } else { nil }
+    package func delay(after context: Context, jitter: Double) -> Duration? {
+        if case .retry(let plan) = decision(for: context, jitter: jitter) { plan.delay } else { nil }
     }
 
-    private func isWorthwhile(_ question: Question, isUncertain: Bool) -> Bool {
-        guard !Self.neverRetried.contains(question.code) else { return false }
-        switch question.outcome {
+    private func isWorthwhile(_ context: Context, isUncertain: Bool) -> Bool {
+        guard !Self.neverRetried.contains(context.code) else { return false }
+        switch context.outcome {
         case .notSent: return true
         case .incomplete: return retriesIncomplete
         case .rejected:
-            if question.code == .envelopeAskedForRetry { return true }
-            guard let status = question.response?.status.code else { return false }
+            if context.code == .envelopeAskedForRetry { return true }
+            guard let status = context.response?.status.code else { return false }
             // For a request that repeats a key, 409 means that the first request is still being processed.
-            return statuses.contains(status) || status == 409 && isUncertain && question.keyWindow != nil
+            return statuses.contains(status) || status == 409 && isUncertain && context.keyWindow != nil
         case .unknown:
             // A 2xx status that the caller rejects would be returned again.
-            return question.response.map { statuses.contains($0.status.code) } ?? true
+            return context.response.map { statuses.contains($0.status.code) } ?? true
         }
     }
 
-    private func wait(after question: Question, jitter: Double) -> Plan {
-        let wait = Backoff(from: baseDelay, to: maxDelay).delay(after: question.attempt, jitter: jitter)
-        let floor = min(question.response.flatMap(Self.retryAfter) ?? .zero, maxRetryAfter)
+    private func wait(after context: Context, jitter: Double) -> Plan {
+        let wait = Backoff(from: baseDelay, to: maxDelay).time(after: context.attempt, jitter: jitter)
+        let floor = min(context.response.flatMap(Self.retryAfter) ?? .zero, maxRetryAfter)
         return Plan(delay: max(wait, floor), source: floor > wait ? .retryAfter : .backoff, limits: [])
     }
 

@@ -1,10 +1,10 @@
 public import WaybillMultipart
 
-/// The parts of a session's configuration that are added to every upload. Use it with ``UploadOptions/omits`` to
-/// exclude some of them.
+/// The parts of a session's configuration that are added to every upload. Use it with
+/// ``UploadOptions/excludedDefaults`` to exclude some of them.
 ///
 /// ```swift
-/// options.omits = [.commonFields, .interceptors]
+/// options.excludedDefaults = [.commonFields, .interceptors]
 /// ```
 public struct SessionDefaults: OptionSet, Sendable, Hashable {
     /// The bits.
@@ -52,7 +52,7 @@ public struct CommonFields: Sendable, ExpressibleByArrayLiteral {
     }
 
     /// Returns the form with the common parts in front, except for those whose names the form already has.
-    func put(before form: MultipartForm) -> MultipartForm {
+    func prepended(to form: MultipartForm) -> MultipartForm {
         let own = Set(form.parts.map { Array($0.name.utf8) })
         var form = form
         form.parts = make().filter { !own.contains(Array($0.name.utf8)) } + form.parts

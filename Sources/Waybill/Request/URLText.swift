@@ -58,7 +58,7 @@ enum URLText {
 
     /// Returns whether a text needs no changes, as most do, so that parsing is skipped.
     private static func isReady(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 != percent && mayStand($0, in: .query) }
+        text.utf8.allSatisfy { $0 != percent && isAllowed($0, in: .query) }
     }
 
     /// Rejects characters that no URL contains, and spaces at the ends that are copy-and-paste errors.
@@ -80,7 +80,7 @@ enum URLText {
             let isTriplet =
                 byte == percent && index + 2 < bytes.count && isHexadecimal(bytes[index + 1])
                 && isHexadecimal(bytes[index + 2])
-            if isTriplet || byte != percent && mayStand(byte, in: part) {
+            if isTriplet || byte != percent && isAllowed(byte, in: part) {
                 result.append(byte)
             } else {
                 append(byte, to: &result)
@@ -102,7 +102,7 @@ enum URLText {
         return String(decoding: result, as: UTF8.self)
     }
 
-    private static func mayStand(_ byte: UInt8, in part: Part) -> Bool {
+    private static func isAllowed(_ byte: UInt8, in part: Part) -> Bool {
         switch byte {
         case ...0x20, 0x7F..., UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
             UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"),

@@ -27,7 +27,7 @@ public struct UploadOptions: Sendable, Hashable {
     /// sent to another origin. Fields that are not known to be harmless are never sent there.
     public var secretFields: Set<HTTPField.Name> = []
     /// The session defaults that are excluded from the upload: header fields, common fields, interceptors and others.
-    public var omits: SessionDefaults = []
+    public var excludedDefaults: SessionDefaults = []
 
     // Control: identification and grouping of the upload.
 
@@ -55,6 +55,34 @@ public struct UploadOptions: Sendable, Hashable {
         self.redirects = redirects
         self.authentication = authentication
     }
+}
+
+/// The priority of an upload relative to others of its session.
+///
+/// Uploads with a higher priority start first, but the effect is bounded: each step is worth
+/// ``UploadSession/Configuration/priorityReach`` positions in the queue. For each step of difference, an upload can be
+/// overtaken by at most that many later uploads.
+///
+/// ```swift
+/// options.priority = .high                 // before it starts
+/// task.priority = .veryHigh                // while it waits
+/// ```
+///
+/// The cases correspond to those of `Operation.QueuePriority`.
+public enum UploadPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
+    /// Lower than all other priorities.
+    case veryLow = -2
+    /// Lower than normal.
+    case low = -1
+    /// The default priority.
+    case normal = 0
+    /// Higher than normal.
+    case high = 1
+    /// Higher than all other priorities.
+    case veryHigh = 2
+
+    /// Returns whether the left priority is lower.
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The final statuses that make an upload a success. Any other status throws ``UploadError`` with the code

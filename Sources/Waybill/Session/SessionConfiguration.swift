@@ -1,13 +1,14 @@
 public import HTTPTypes
 public import Logging
 public import WaybillCore
+import WaybillCurl
 
 extension UploadSession {
     /// The configuration that all uploads of a session share.
     ///
     /// ```swift
     /// var configuration = UploadSession.Configuration()
-    /// configuration.slots = 16
+    /// configuration.maximumConcurrentTransfers = 16
     /// configuration.headers[.authorization] = "Bearer \(token)"
     /// let session = UploadSession(configuration: configuration)
     /// ```
@@ -29,12 +30,12 @@ extension UploadSession {
         // Options
 
         /// The maximum number of concurrent transfers, 1 or more. A larger number rarely increases the throughput,
-        /// because transfers share the bandwidth. 8 by default.
+        /// because transfers share the bandwidth. Each running transfer occupies a *slot*. 8 by default.
         ///
         /// The same number of idle connections, but at least 16, is kept open for later uploads.
-        public var slots = 8
+        public var maximumConcurrentTransfers = 8
         /// The maximum number of concurrent transfers to one host and port, 1 or more. 5 by default.
-        public var slotsPerHost = 5
+        public var maximumConcurrentTransfersPerHost = 5
         /// The number of queue positions that one step of priority is worth, 0 or more. For each step of difference, an
         /// upload can be overtaken by at most this number of later uploads. 100 by default.
         public var priorityReach = 100
@@ -60,7 +61,7 @@ extension UploadSession {
         /// The value of `User-Agent`, or `nil` to send none. A header field with that name takes precedence.
         public var userAgent: String? = "Waybill"
 
-        // Additions to every upload. UploadOptions.omits excludes them.
+        // Additions to every upload. UploadOptions.excludedDefaults excludes them.
 
         /// The base URL of relative locations, or `nil` to allow only absolute ones. Must not have a query or fragment.
         ///
@@ -95,10 +96,34 @@ extension UploadSession.Configuration: CustomReflectable {
         return Mirror(
             self,
             children: [
-                "slots": slots, "slotsPerHost": slotsPerHost, "retryBudget": retryBudget as Any, "options": options,
+                "maximumConcurrentTransfers": maximumConcurrentTransfers,
+                "maximumConcurrentTransfersPerHost": maximumConcurrentTransfersPerHost,
+                "retryBudget": retryBudget as Any, "options": options,
                 "headers": fields, "baseURL": baseURL.map { Redaction.url($0.uploadURL) } as Any,
                 "interceptors": interceptors.map(\.name),
             ],
             displayStyle: .struct)
+    }
+}
+
+extension UploadSession.Configuration {
+    /// Returns a value for ``userAgent`` that names a program and the libraries it uses: `Clerk/2.1 Waybill
+    /// libcurl/7.88.1`.
+    ///
+    /// Characters that are not allowed in a product name (RFC 9110 section 5.6.2) are replaced with `-`; non-ASCII
+    /// characters are removed.
+    public static func userAgent(for program: String, version: String? = nil) -> String {
+        var agent = token(program)
+        if let version, !token(version).isEmpty { agent += "/\(token(version))" }
+        return "\(agent.isEmpty ? "" : "\(agent) ")Waybill libcurl/\(CurlLibrary.loaded.version)"
+    }
+
+    private static func token(_ text: String) -> String {
+        let bytes = text.utf8.filter { $0 < 0x80 }.map { byte -> UInt8 in
+            let isLetter = (0x61...0x7A).contains(byte | 0x20)
+            let isAllowed = isLetter || (0x30...0x39).contains(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            return isAllowed ? byte : UInt8(ascii: "-")
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

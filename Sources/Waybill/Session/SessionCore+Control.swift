@@ -14,24 +14,24 @@ extension SessionCore {
 
     /// Pauses or resumes one handle.
     func setPaused(_ run: UploadRun, _ handle: Int, _ isPaused: Bool) {
-        guard let word = nextSequenceNumber(isPaused) else { return }
-        run.setPaused(handle, isPaused, word: word)
+        guard let sequence = nextSequenceNumber(isPaused) else { return }
+        run.setPaused(handle, isPaused, sequence: sequence)
     }
 
     /// Pauses or resumes a group, or all uploads if it is `nil`, including uploads that are started later.
     func setPaused(group: String?, _ isPaused: Bool) {
-        let (runs, word) = state.withLock { state -> ([UploadRun], Int) in
+        let (runs, sequence) = state.withLock { state -> ([UploadRun], Int) in
             guard !(state.isClosed && isPaused) else { return ([], 0) }
-            state.word += 1
+            state.pauseSequence += 1
             if let group {
                 state.set(group) { $0.isPaused = isPaused }
             } else {
                 state.resumeAll()
                 state.isPaused = isPaused
             }
-            return (state.members(of: group), state.word)
+            return (state.members(of: group), state.pauseSequence)
         }
-        all { for run in runs { run.setPaused(nil, isPaused, word: word) } }
+        updateAll { for run in runs { run.setPaused(nil, isPaused, sequence: sequence) } }
     }
 
     /// Returns whether uploads in a group, or outside of groups if it is `nil`, start paused.
@@ -44,8 +44,8 @@ extension SessionCore {
     private func nextSequenceNumber(_ isPaused: Bool) -> Int? {
         state.withLock { state in
             guard !(state.isClosed && isPaused) else { return nil }
-            state.word += 1
-            return state.word
+            state.pauseSequence += 1
+            return state.pauseSequence
         }
     }
 
@@ -56,7 +56,7 @@ extension SessionCore {
     /// - Complexity: O(n log n), where n is the number of uploads in the session.
     func cancel(group: String?) {
         let runs = members(of: group)
-        all { for run in runs { run.cancelAll() } }
+        updateAll { for run in runs { run.cancelAll() } }
     }
 
     // MARK: Lookup
@@ -65,13 +65,13 @@ extension SessionCore {
     /// started.
     func members(of group: String?) -> [UploadRun] { state.withLock { $0.members(of: group) } }
 
-    func run(_ id: UploadID) -> UploadRun? { state.withLock { $0.live[id] } }
+    func run(_ id: UploadID) -> UploadRun? { state.withLock { $0.runs[id] } }
 
     // MARK: Slots
 
     func setSlots(_ slots: Int?, ofGroup group: String) {
         state.withLock { state in state.set(group) { $0.slots = slots } }
-        ask { $0.limit(group: group, to: slots) }
+        updateQueue { $0.limit(group: group, to: slots) }
     }
 
     func settings(of group: String) -> GroupSettings { state.withLock { $0.groups[group] ?? GroupSettings() } }
@@ -86,7 +86,7 @@ extension SessionCore.State {
     }
 
     func members(of group: String?) -> [UploadRun] {
-        guard let group else { return living }
-        return live.values.filter { $0.plan?.options.group == group }.sorted { $0.number < $1.number }
+        guard let group else { return activeRuns }
+        return runs.values.filter { $0.plan?.options.group == group }.sorted { $0.number < $1.number }
     }
 }

@@ -56,7 +56,7 @@ extension SessionCore {
         }
         guard mustNotify else { return value }
         while let changes = nextRates() {
-            for (id, rate) in changes { run(id)?.post(.rateChanged(rate)) }
+            for (id, rate) in changes { run(id)?.send(.rateChanged(rate)) }
         }
         return value
     }

@@ -13,14 +13,14 @@ final class SessionCore: Sendable {
     struct State {
         var queue: AdmissionQueue
         var retries: RetryBuckets
-        var live: [UploadID: UploadRun] = [:]
+        var runs: [UploadID: UploadRun] = [:]
         /// The transfers that another upload with the same key can join.
-        var keys: [String: UploadRun] = [:]
+        var runsByKey: [String: UploadRun] = [:]
         var groups: [String: GroupSettings] = [:]
         /// Whether uploads start paused, unless their group has a setting.
         var isPaused = false
         /// The sequence number of pause requests; stale requests are ignored.
-        var word = 0
+        var pauseSequence = 0
         var started = 0
         var isClosed = false
         var transport: (any UploadTransport)?
@@ -38,7 +38,8 @@ final class SessionCore: Sendable {
         self.configuration = configuration
         self.isShared = isShared
         let queue = AdmissionQueue(
-            slots: configuration.slots, slotsPerHost: configuration.slotsPerHost, reach: configuration.priorityReach)
+            slots: configuration.maximumConcurrentTransfers,
+            slotsPerHost: configuration.maximumConcurrentTransfersPerHost, reach: configuration.priorityReach)
         state = Locked(State(queue: queue, retries: RetryBuckets(configuration.retryBudget), transport: transport))
         rates = Locked(RateLimiter(limit: configuration.rateLimit))
     }
@@ -50,7 +51,7 @@ final class SessionCore: Sendable {
         state.withLock { state in
             if let transport = state.transport { return transport }
             var setup = CurlTransport.Configuration()
-            setup.maximumIdleConnections = max(setup.maximumIdleConnections, configuration.slots)
+            setup.maximumIdleConnections = max(setup.maximumIdleConnections, configuration.maximumConcurrentTransfers)
             let transport = CurlTransport(configuration: setup, logger: configuration.logger)
             state.transport = transport
             return transport
@@ -65,15 +66,15 @@ final class SessionCore: Sendable {
         if case .success = plan, !isCancelled {
             switch register(run) {
             case .new(let handle):
-                run.settle()
-                run.post(.started)
+                run.applyHandleSettings()
+                run.send(.started)
                 run.hasStarted()
                 return UploadTask(run: run, handle: handle)
             case .joined(let other, let handle):
-                other.settle()
+                other.applyHandleSettings()
                 return UploadTask(run: other, handle: handle)
             case .closed:
-                run.post(
+                run.send(
                     .refused(
                         UploadError(
                             .sessionClosed, "The session is closed. Start the upload in another session.",
@@ -81,9 +82,9 @@ final class SessionCore: Sendable {
                 )
             }
         } else if case .failure(let error) = plan {
-            run.post(.refused(error))
+            run.send(.refused(error))
         } else {
-            run.post(.cancel)
+            run.send(.cancel)
         }
         return UploadTask(run: run, handle: 0)
     }
@@ -102,15 +103,15 @@ final class SessionCore: Sendable {
             guard !state.isClosed else { return .closed }
             let isPaused = options?.group.flatMap { state.groups[$0]?.isPaused } ?? state.isPaused
             if let key = options?.deduplicationKey {
-                if let other = state.keys[key],
-                    let handle = other.join(priority: priority, isPaused: isPaused, word: state.word)
+                if let other = state.runsByKey[key],
+                    let handle = other.join(priority: priority, isPaused: isPaused, sequence: state.pauseSequence)
                 {
                     return .joined(other, handle: handle)
                 }
-                state.keys[key] = run
+                state.runsByKey[key] = run
             }
-            state.live[run.id] = run
-            return .new(handle: run.join(priority: priority, isPaused: isPaused, word: state.word) ?? 0)
+            state.runs[run.id] = run
+            return .new(handle: run.join(priority: priority, isPaused: isPaused, sequence: state.pauseSequence) ?? 0)
         }
     }
 
@@ -119,36 +120,36 @@ final class SessionCore: Sendable {
         state.withLock { state in
             state.started += 1
             var id = UploadID()
-            while state.live[id] != nil { id = UploadID() }
+            while state.runs[id] != nil { id = UploadID() }
             return (id, state.started)
         }
     }
 
     /// Removes an upload that has ended.
-    func forget(_ run: UploadRun) {
+    func remove(_ run: UploadRun) {
         let key = run.plan?.options.deduplicationKey
         state.withLock { state in
-            state.live[run.id] = nil
-            if let key, state.keys[key] === run { state.keys[key] = nil }
+            state.runs[run.id] = nil
+            if let key, state.runsByKey[key] === run { state.runsByKey[key] = nil }
         }
     }
 
     func close(_ mode: UploadSession.CloseMode) async {
-        let (open, word) = state.withLock { state in
+        let (open, sequence) = state.withLock { state in
             if !isShared { state.isClosed = true }
             // A drain must not wait for paused uploads.
             if mode == .drain { state.resumeAll() }
-            state.word += 1
-            return (state.living, state.word)
+            state.pauseSequence += 1
+            return (state.activeRuns, state.pauseSequence)
         }
         switch mode {
-        case .drain: all { for run in open { run.setPaused(nil, false, word: word) } }
-        case .cancel: all { for run in open { run.cancelForClosing() } }
+        case .drain: updateAll { for run in open { run.setPaused(nil, false, sequence: sequence) } }
+        case .cancel: updateAll { for run in open { run.cancelForClosing() } }
         }
         await withTaskCancellationHandler {
             for run in open { _ = await run.result(for: nil) }
         } onCancel: {
-            all { for run in open { run.cancelForClosing() } }
+            updateAll { for run in open { run.cancelForClosing() } }
         }
         state.withLock { $0.transport }?.closeIdleConnections()
         if !isShared { events.close() }
@@ -157,7 +158,7 @@ final class SessionCore: Sendable {
 
 extension SessionCore.State {
     /// The uploads that have not ended, in the order they were started.
-    var living: [UploadRun] { live.values.sorted { $0.number < $1.number } }
+    var activeRuns: [UploadRun] { runs.values.sorted { $0.number < $1.number } }
 
     /// Resets all pause settings, so that uploads start unpaused.
     mutating func resumeAll() {

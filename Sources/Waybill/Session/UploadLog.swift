@@ -26,15 +26,15 @@ struct UploadLog: Sendable {
         self.stopwatch = stopwatch
     }
 
-    private func tell(_ attempt: Int, _ kind: () -> UploadEvent.Kind) {
-        events.tell(id) { UploadEvent(id: id, attempt: attempt, elapsed: stopwatch.elapsed, kind: kind()) }
+    private func send(_ attempt: Int, _ kind: () -> UploadEvent.Kind) {
+        events.send(for: id) { UploadEvent(id: id, attempt: attempt, elapsed: stopwatch.elapsed, kind: kind()) }
     }
 
     /// Reports changes of phase, attempt or pause state. Other changes are not logged.
-    func moved(from last: UploadSnapshot, to snapshot: UploadSnapshot) {
+    func snapshotChanged(from last: UploadSnapshot, to snapshot: UploadSnapshot) {
         if snapshot.isPaused != last.isPaused, !snapshot.phase.isTerminal {
             let attempt: Logger.Metadata = ["attempt": "\(snapshot.attempt)"]
-            tell(snapshot.attempt) { snapshot.isPaused ? .paused : .resumed }
+            send(snapshot.attempt) { snapshot.isPaused ? .paused : .resumed }
             if snapshot.isPaused {
                 logger?.debug("upload paused", metadata: attempt)
             } else {
@@ -49,37 +49,37 @@ struct UploadLog: Sendable {
                 "acknowledged": "\(snapshot.acknowledged)", "total": "\(snapshot.total.map(String.init) ?? "unknown")",
             ])
         switch snapshot.phase {
-        case .preparing where last.phase != .preparing: tell(snapshot.attempt) { .preparing }
-        case .queued: tell(snapshot.attempt) { .queued }
+        case .preparing where last.phase != .preparing: send(snapshot.attempt) { .preparing }
+        case .queued: send(snapshot.attempt) { .queued }
         default: break
         }
     }
 
     func queued() {
-        tell(1) { .queued }
+        send(1) { .queued }
     }
 
     func started(_ request: TransferRequest, attempt: Int) {
-        tell(attempt) { .attemptStarted(request.method) }
+        send(attempt) { .attemptStarted(request.method) }
     }
 
     func transfer(_ event: TransferEvent, attempt: Int) {
         switch event {
-        case .connected(let connection): tell(attempt) { .connected(connection) }
-        case .responseHead(let head): tell(attempt) { .responseHead(head.status) }
+        case .connected(let connection): send(attempt) { .connected(connection) }
+        case .responseHead(let head): send(attempt) { .responseHead(head.status) }
         case .progress, .bodyAcknowledged, .ended: break
         }
     }
 
     /// Reports that an attempt which was stopped by a pause is started again.
     func restarted(_ attempt: Int) {
-        tell(attempt) { .restarted }
+        send(attempt) { .restarted }
         logger?.debug("upload restarted after a pause", metadata: ["attempt": "\(attempt)"])
     }
 
     func ended(_ end: TransferEnd, attempt: Int) {
-        if events.isHeard(id) {
-            tell(attempt) { .attemptEnded(UploadEvent.AttemptEnd(end)) }
+        if events.hasListeners(for: id) {
+            send(attempt) { .attemptEnded(UploadEvent.AttemptEnd(end)) }
             reason.text.withLock { $0 = Self.reason(of: end) }
         }
         guard let logger else { return }
@@ -95,15 +95,15 @@ struct UploadLog: Sendable {
     }
 
     func redirected(to url: String, attempt: Int) {
-        tell(attempt) { .redirected(to: Redaction.url(url)) }
+        send(attempt) { .redirected(to: Redaction.url(url)) }
     }
 
     func refreshing(attempt: Int) {
-        tell(attempt) { .refreshingCredential }
+        send(attempt) { .refreshingCredential }
     }
 
     func retrying(after delay: Duration, attempt: Int) {
-        tell(attempt) { .retrying(after: delay, reason: reason.text.withLock { $0 }) }
+        send(attempt) { .retrying(after: delay, reason: reason.text.withLock { $0 }) }
     }
 
     func finished(_ result: Result<UploadResponse, UploadError>) {
@@ -113,7 +113,7 @@ struct UploadLog: Sendable {
         case .failure(let error):
             logger?.debug("upload failed", metadata: ["error": "\(error)"])
         }
-        events.tell(id) { end(result) }
+        events.send(for: id) { end(result) }
         events.end(id)
     }
 

@@ -5,7 +5,7 @@
 struct UploadMailbox: Sendable {
     private var machine: UploadStateMachine
     private var events: [UploadStateMachine.Event] = []
-    private var isBeingEmptied = false
+    private var isDraining = false
 
     init(_ rules: UploadRules) {
         machine = UploadStateMachine(rules)
@@ -14,16 +14,16 @@ struct UploadMailbox: Sendable {
     /// Adds an event.
     ///
     /// - Returns: Whether the caller has to empty the mailbox.
-    mutating func put(_ event: UploadStateMachine.Event) -> Bool {
+    mutating func append(_ event: UploadStateMachine.Event) -> Bool {
         events.append(event)
-        defer { isBeingEmptied = true }
-        return !isBeingEmptied
+        defer { isDraining = true }
+        return !isDraining
     }
 
     /// Returns the actions of the next event; `nil` if there are no more events.
     mutating func next() -> [UploadStateMachine.Action]? {
         guard !events.isEmpty else {
-            isBeingEmptied = false
+            isDraining = false
             return nil
         }
         return machine.handle(events.removeFirst())

@@ -10,9 +10,9 @@ extension UploadRun {
     func credential(of plan: RequestPlan) -> Secret? {
         guard let refresher else { return plan.credential }
         let current = refresher.current
-        return hold { held in
-            held.credential = current ?? held.credential
-            return held.credential
+        return withResources { resources in
+            resources.credential = current ?? resources.credential
+            return resources.credential
         }
     }
 
@@ -21,7 +21,7 @@ extension UploadRun {
         do {
             let value = try await refresher.refresh(rejected: rejected)
             _ = try Authentication.checked(value.value)
-            hold { $0.credential = value }
+            withResources { $0.credential = value }
         } catch let error as UploadError {
             throw error
         } catch {
@@ -33,19 +33,19 @@ extension UploadRun {
     }
 
     func refreshCredential(_ attempt: Int) {
-        let used = hold { $0.credential }
+        let used = withResources { $0.credential }
         log.refreshing(attempt: attempt)
         let task = Task { [weak self] in
             do throws(UploadError) {
                 try await self?.fetchCredential(rejected: used)
-                self?.post(.credentialReady(attempt: attempt))
+                self?.send(.credentialReady(attempt: attempt))
             } catch {
-                self?.post(.credentialFailed(attempt: attempt, error))
+                self?.send(.credentialFailed(attempt: attempt, error))
             }
         }
-        hold { held in
-            held.control = nil
-            held.timer = task
+        withResources { resources in
+            resources.control = nil
+            resources.nextAttemptTask = task
         }
     }
 }

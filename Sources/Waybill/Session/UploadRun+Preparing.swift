@@ -38,12 +38,12 @@ extension UploadRun {
                 if let self, self.refresher?.current == nil { try await self.fetchCredential(rejected: nil) }
                 self?.prepared(body)
             } catch let error as UploadError {
-                self?.post(.preparationFailed(error))
+                self?.send(.preparationFailed(error))
             } catch {
-                self?.post(.preparationFailed(UploadError(preparing: error)))
+                self?.send(.preparationFailed(UploadError(preparing: error)))
             }
         }
-        hold { $0.preparation = task }
+        withResources { $0.preparation = task }
     }
 
     private func prepared(_ body: (any UploadBody)?) {
@@ -52,9 +52,9 @@ extension UploadRun {
             let headers = try plan.headers(for: body)
             guard keep(body, headers) else { return }
             broadcast.describe(body?.parts ?? [])
-            post(.prepared(total: body.map(\.length) ?? 0, isReplayable: body?.isReplayable ?? true))
+            send(.prepared(total: body.map(\.length) ?? 0, isReplayable: body?.isReplayable ?? true))
         } catch {
-            post(.preparationFailed(error))
+            send(.preparationFailed(error))
         }
     }
 }

@@ -6,9 +6,9 @@ import WaybillCore
 extension UploadRun {
     func startTransfer(_ attempt: Int, _ core: SessionCore?) {
         guard let core, let plan else { return }
-        let (body, headers, redirected) = hold { held in
-            if held.stopwatch == nil { held.stopwatch = Stopwatch(clock) }
-            return (held.body, held.headers, held.hop)
+        let (body, headers, redirected) = withResources { resources in
+            if resources.stopwatch == nil { resources.stopwatch = Stopwatch(clock) }
+            return (resources.body, resources.headers, resources.hop)
         }
         let hop = redirected ?? plan.firstHop
         var fields = plan.headers(headers, on: hop)
@@ -27,25 +27,25 @@ extension UploadRun {
         let transfer = TransferRequest(
             id: id, method: hop.method, url: hop.url, headers: fields,
             body: sent, options: options)
-        hold { $0.sent = transfer }
+        withResources { $0.sent = transfer }
         log.started(transfer, attempt: attempt)
         let sink = AttemptSink(run: self, attempt: attempt)
         guard !plan.chain.isEmpty else {
             let control = core.transport.start(transfer, sink: sink)
-            return hold { $0.control = control }
+            return withResources { $0.control = control }
         }
         let intercepted = InterceptedAttempt(
             transfer, attempt: attempt, chain: plan.chain, adapts: hop.sendsCredentials, accepts: plan.options.accepts,
             transport: core.transport, sink: sink)
-        hold { $0.control = intercepted }
-        intercepted.start { [weak self] adapted in self?.hold { $0.sent = adapted } }
+        withResources { $0.control = intercepted }
+        intercepted.start { [weak self] adapted in self?.withResources { $0.sent = adapted } }
     }
 
     /// Returns a timer that posts an event unless it is cancelled before.
     func timer(after delay: Duration, _ event: UploadStateMachine.Event) -> Task<Void, Never> {
         Task { [weak self, clock] in
             guard (try? await clock.sleep(for: delay)) != nil else { return }
-            self?.post(event)
+            self?.send(event)
         }
     }
 
@@ -54,9 +54,9 @@ extension UploadRun {
         guard case .ended(var end) = event else {
             log.transfer(event, attempt: attempt)
             if case .responseHead(let head) = event, let jar = plan?.cookies {
-                jar.keep(head.headerFields, from: hold { $0.sent }?.url ?? "")
+                jar.store(head.headerFields, from: withResources { $0.sent }?.url ?? "")
             }
-            return post(.transfer(event, attempt: attempt, jitter: 0))
+            return send(.transfer(event, attempt: attempt, jitter: 0))
         }
         switch end.result {
         case .failure(var error):
@@ -73,7 +73,7 @@ extension UploadRun {
             end.result = .success(response)
         }
         log.ended(end, attempt: attempt)
-        post(.transfer(.ended(end), attempt: attempt, jitter: isLast(end) ? 0 : jitter(), elapsed: elapsed))
+        send(.transfer(.ended(end), attempt: attempt, jitter: isLast(end) ? 0 : jitter(), elapsed: elapsed))
     }
 
     /// Returns whether no retry can follow. Then no random number is needed for the delay, which saves a system call.
@@ -83,7 +83,7 @@ extension UploadRun {
     }
 
     private func scrubbed(_ text: String) -> String {
-        let (sent, hop) = hold { ($0.sent, $0.hop) }
+        let (sent, hop) = withResources { ($0.sent, $0.hop) }
         let text = Redaction.scrub(text, of: plan?.options.transfer.secrets ?? [])
         return [request.url, plan?.url, hop?.url, sent?.url].compactMap(\.self).reduce(text) { text, url in
             Redaction.scrub(
@@ -95,9 +95,9 @@ extension UploadRun {
     func scheduleRetry(after delay: Duration, _ attempt: Int) {
         log.retrying(after: delay, attempt: attempt)
         let timer = timer(after: delay, .retryDue(attempt: attempt))
-        hold { held in
-            held.control = nil
-            held.timer = timer
+        withResources { resources in
+            resources.control = nil
+            resources.nextAttemptTask = timer
         }
     }
 }

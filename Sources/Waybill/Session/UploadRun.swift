@@ -4,18 +4,18 @@ import WaybillCore
 
 /// Serializes the events of one upload into its state machine, and performs the actions of the machine.
 ///
-/// Events are posted from any thread. The thread that finds the mailbox idle empties it: it passes each event to the
-/// machine and performs the actions, in order and with no lock held. Events that are posted meanwhile, including those
-/// posted by actions, are queued and never lost.
+/// Events are sent from any thread. The thread that finds the mailbox idle empties it: it passes each event to the
+/// machine and performs the actions, in order and with no lock held. Events that are sent meanwhile, including those
+/// sent by actions, are queued and never lost.
 final class UploadRun: Sendable {
     private struct State {
         var mailbox: UploadMailbox
-        var held = Held()
+        var resources = Resources()
         var core: SessionCore?
         var result: Result<UploadResponse, UploadError>?
         var waiters: [Waiter] = []
         /// The priority and the pause state that each handle requests.
-        var book = HandleRegistry()
+        var registry = HandleRegistry()
         /// Whether the thread that starts the upload is still starting it.
         var isStarting = true
         /// Whether the last event of the machine about pausing was a pause and not a resume.
@@ -26,7 +26,7 @@ final class UploadRun: Sendable {
         /// Whether all handles were cancelled, so that no other handle can join.
         var isAbandoned = false
         /// The errors of handles that were cancelled while others remained.
-        var departed: [Int: UploadError] = [:]
+        var cancelledHandles: [Int: UploadError] = [:]
     }
 
     /// A task that waits for the result of a handle, or of the upload if it is `nil`.
@@ -36,12 +36,13 @@ final class UploadRun: Sendable {
     }
 
     /// Resources that are released at the end.
-    struct Held {
+    struct Resources {
         var body: (any UploadBody)?
         var headers: HTTPFields = [:]
         var preparation: Task<Void, Never>?
         var control: (any TransferControl)?
-        var timer: Task<Void, Never>?
+        /// The timer of a retry, or the refresh of the credential.
+        var nextAttemptTask: Task<Void, Never>?
         /// Releases the slot of a paused transfer.
         var slotTimer: Task<Void, Never>?
         /// Whether the transfer is paused. Its progress is then requested even without listeners, because it determines
@@ -95,15 +96,15 @@ final class UploadRun: Sendable {
     }
 
     var snapshot: UploadSnapshot { broadcast.snapshot }
-    var wantsProgress: Bool { broadcast.hasListeners || hold { $0.isTransferPaused } }
+    var wantsProgress: Bool { broadcast.hasListeners || withResources { $0.isTransferPaused } }
     func currentProgress(for handle: Int) -> UploadProgress { broadcast.current(for: handle) }
-    func listen(for handle: Int) -> Listening<UploadProgress> { broadcast.listen(for: handle) }
+    func listen(for handle: Int) -> BroadcastSequence<UploadProgress> { broadcast.listen(for: handle) }
 
     /// Waits for the result of a handle, or of the upload if it is `nil`.
     func result(for handle: Int?) async -> Result<UploadResponse, UploadError> {
         await withCheckedContinuation { continuation in
             let result = state.withLock { state -> Result<UploadResponse, UploadError>? in
-                if let error = handle.flatMap({ state.departed[$0] }) { return .failure(error) }
+                if let error = handle.flatMap({ state.cancelledHandles[$0] }) { return .failure(error) }
                 if state.result == nil { state.waiters.append(Waiter(handle: handle, continuation: continuation)) }
                 return state.result
             }
@@ -115,13 +116,13 @@ final class UploadRun: Sendable {
 // MARK: - Mailbox
 
 extension UploadRun {
-    func post(_ event: UploadStateMachine.Event) {
-        let mustEmpty = state.withLock { $0.mailbox.put(event) }
-        if mustEmpty { emptyMailbox() }
+    func send(_ event: UploadStateMachine.Event) {
+        let mustDrain = state.withLock { $0.mailbox.append(event) }
+        if mustDrain { drainMailbox() }
     }
 
-    /// Performs the actions of all events, including those that are posted meanwhile.
-    private func emptyMailbox() {
+    /// Performs the actions of all events, including those that are sent meanwhile.
+    private func drainMailbox() {
         while let (actions, core) = nextActions() {
             for action in actions { perform(action, core) }
         }
@@ -134,35 +135,35 @@ extension UploadRun {
     private func perform(_ action: UploadStateMachine.Action, _ core: SessionCore?) {
         switch action {
         case .publish(let snapshot):
-            log.moved(from: broadcast.snapshot, to: snapshot)
+            log.snapshotChanged(from: broadcast.snapshot, to: snapshot)
             // An upload that waits for its response sends nothing, so its share is divided among the others.
             if snapshot.phase == .awaitingResponse { core?.endSending(id) }
             broadcast.publish(snapshot)
         case .prepare: prepare()
-        case .stopPreparing: hold { $0.preparation.take() }?.cancel()
+        case .stopPreparing: withResources { $0.preparation.take() }?.cancel()
         case .startTransfer(let attempt): startTransfer(attempt, core)
-        case .cancelTransfer: standStill(false)?.cancel()
+        case .cancelTransfer: setTransferPaused(false)?.cancel()
         case .pauseTransfer:
-            standStill(true)?.pause()
+            setTransferPaused(true)?.pause()
             core?.endSending(id)
         case .resumeTransfer:
             core?.resumeSending(self)
-            standStill(false)?.resume()
-        case .limitTransfer(let rate): hold { $0.control }?.limit(to: rate)
+            setTransferPaused(false)?.resume()
+        case .limitTransfer(let rate): withResources { $0.control }?.limit(to: rate)
         case .scheduleSlotReturn(let delay, let pause):
             let timer = timer(after: delay, .slotReturnDue(pause: pause))
-            hold { $0.slotTimer = timer }
-        case .unscheduleSlotReturn: hold { $0.slotTimer.take() }?.cancel()
+            withResources { $0.slotTimer = timer }
+        case .unscheduleSlotReturn: withResources { $0.slotTimer.take() }?.cancel()
         case .restarted(let attempt): log.restarted(attempt)
         case .requestRetry(let attempt):
-            post(.retryDecided(attempt: attempt, isGranted: core?.spendRetry(host: host) ?? false))
+            send(.retryDecided(attempt: attempt, isGranted: core?.spendRetry(host: host) ?? false))
         case .refreshCredential(let attempt): refreshCredential(attempt)
-        case .stopRefreshing: hold { $0.timer.take() }?.cancel()
+        case .stopRefreshing: withResources { $0.nextAttemptTask.take() }?.cancel()
         case .redirect(let hop):
-            hold { $0.hop = hop }
+            withResources { $0.hop = hop }
             log.redirected(to: hop.url, attempt: broadcast.snapshot.attempt)
         case .scheduleRetry(let delay, let attempt): scheduleRetry(after: delay, attempt)
-        case .unscheduleRetry: hold { $0.timer.take() }?.cancel()
+        case .unscheduleRetry: withResources { $0.nextAttemptTask.take() }?.cancel()
         case .join(let isHeld):
             log.queued()
             core?.join(self, isHeld: isHeld)
@@ -173,17 +174,17 @@ extension UploadRun {
         case .requeueHeld: core?.requeueHeld(id)
         case .withdraw: core?.leave(id)
         case .releaseSlot:
-            _ = standStill(false)
+            _ = setTransferPaused(false)
             core?.endSending(id)
             core?.leave(id)
         case .finish(let result): finish(result, core)
         }
     }
 
-    private func standStill(_ isTransferPaused: Bool) -> (any TransferControl)? {
-        hold { held in
-            held.isTransferPaused = isTransferPaused
-            return held.control
+    private func setTransferPaused(_ isTransferPaused: Bool) -> (any TransferControl)? {
+        withResources { resources in
+            resources.isTransferPaused = isTransferPaused
+            return resources.control
         }
     }
 
@@ -201,21 +202,21 @@ extension UploadRun {
     func keep(_ body: (any UploadBody)?, _ headers: HTTPFields) -> Bool {
         state.withLock { state in
             guard state.result == nil else { return false }
-            (state.held.body, state.held.headers) = (body, headers)
+            (state.resources.body, state.resources.headers) = (body, headers)
             return true
         }
     }
 
-    var host: String { hold { $0.hop }?.host ?? plan?.target.hostAndPort ?? "" }
+    var host: String { withResources { $0.hop }?.host ?? plan?.target.hostAndPort ?? "" }
 
     /// The time since the first attempt began; zero before that.
-    var elapsed: Duration { hold { $0.stopwatch }?.elapsed ?? .zero }
+    var elapsed: Duration { withResources { $0.stopwatch }?.elapsed ?? .zero }
 
     /// The last event, for a listener that is added after the end.
     var lastEvent: UploadEvent? { state.withLock { $0.result }.map { log.end($0) } }
 
-    func hold<Value: Sendable>(_ body: (inout Held) -> Value) -> Value {
-        state.withLock { body(&$0.held) }
+    func withResources<Value: Sendable>(_ body: (inout Resources) -> Value) -> Value {
+        state.withLock { body(&$0.resources) }
     }
 
     private func finish(_ result: Result<UploadResponse, UploadError>, _ core: SessionCore?) {
@@ -223,18 +224,18 @@ extension UploadRun {
         state.withLock { $0.result = result }
         log.finished(result)
         if case .success = result { core?.earnRetry(host: host) }
-        core?.forget(self)
-        let (waiters, held) = state.withLock { state in
+        core?.remove(self)
+        let (waiters, resources) = state.withLock { state in
             state.core = nil
             defer {
                 state.waiters = []
-                state.held = Held()
+                state.resources = Resources()
             }
-            return (state.waiters, state.held)
+            return (state.waiters, state.resources)
         }
         for waiter in waiters { waiter.continuation.resume(returning: result) }
         // Releasing bodies closes files and runs custom code, so it must not happen under the lock.
-        _ = consume held
+        _ = consume resources
     }
 }
 
@@ -242,38 +243,38 @@ extension UploadRun {
 
 extension UploadRun {
     /// Adds a handle; returns `nil` if the upload has ended or is being cancelled.
-    func join(priority: UploadPriority, isPaused: Bool, word: Int) -> Int? {
+    func join(priority: UploadPriority, isPaused: Bool, sequence: Int) -> Int? {
         state.withLock { state in
             guard !state.isAbandoned, state.result == nil else { return nil }
-            return state.book.join(priority: priority, isPaused: isPaused, word: word)
+            return state.registry.join(priority: priority, isPaused: isPaused, sequence: sequence)
         }
     }
 
     /// The handles in the order in which they joined.
-    var handles: [Int] { state.withLock { $0.result == nil && !$0.isAbandoned ? $0.book.members : [] } }
+    var handles: [Int] { state.withLock { $0.result == nil && !$0.isAbandoned ? $0.registry.members : [] } }
 
     /// The priority of the upload, which also applies to later attempts.
     var priority: UploadPriority { state.withLock { $0.priority } }
 
     /// Returns the priority of a handle, or that of the upload once the handle has left.
     func priority(of handle: Int) -> UploadPriority {
-        state.withLock { $0.book.priority(of: handle) ?? $0.priority }
+        state.withLock { $0.registry.priority(of: handle) ?? $0.priority }
     }
 
     func prioritize(_ handle: Int, _ priority: UploadPriority) {
-        state.withLock { $0.book.prioritize(handle, priority) }
-        settle()
+        state.withLock { $0.registry.prioritize(handle, priority) }
+        applyHandleSettings()
     }
 
     /// Pauses or resumes a handle, or all handles if it is `nil`.
-    func setPaused(_ handle: Int?, _ isPaused: Bool, word: Int) {
-        state.withLock { $0.book.setPaused(handle, isPaused, word: word) }
-        settle()
+    func setPaused(_ handle: Int?, _ isPaused: Bool, sequence: Int) {
+        state.withLock { $0.registry.setPaused(handle, isPaused, sequence: sequence) }
+        applyHandleSettings()
     }
 
     /// Returns whether a handle is paused; `false` once it has ended.
     func isPaused(_ handle: Int) -> Bool {
-        state.withLock { $0.result == nil && $0.departed[handle] == nil && $0.book.isPaused(handle) }
+        state.withLock { $0.result == nil && $0.cancelledHandles[handle] == nil && $0.registry.isPaused(handle) }
     }
 
     /// The core of the session; `nil` once the upload has ended.
@@ -291,61 +292,61 @@ extension UploadRun {
     }
 
     /// Applies the priority and the pause state that the handles request.
-    func settle() {
+    func applyHandleSettings() {
         let elapsed = elapsed
-        let (mustEmpty, core) = state.withLock { state -> (Bool, SessionCore?) in
+        let (mustDrain, core) = state.withLock { state -> (Bool, SessionCore?) in
             guard state.result == nil else { return (false, nil) }
-            let priority = state.book.priority ?? state.priority
+            let priority = state.registry.priority ?? state.priority
             let isMoved = priority != state.priority
             state.priority = priority
             let core = isMoved ? state.core : nil
-            guard state.book.isPaused != state.isPaused else { return (false, core) }
+            guard state.registry.isPaused != state.isPaused else { return (false, core) }
             state.isPaused.toggle()
-            return (state.mailbox.put(state.isPaused ? .pause(elapsed: elapsed) : .resume(elapsed: elapsed)), core)
+            return (state.mailbox.append(state.isPaused ? .pause(elapsed: elapsed) : .resume(elapsed: elapsed)), core)
         }
-        if mustEmpty { emptyMailbox() }
+        if mustDrain { drainMailbox() }
         core?.prioritize(self)
     }
 
     /// Cancels all handles.
     func cancelAll() {
         state.withLock { $0.isAbandoned = true }
-        post(.cancel)
+        send(.cancel)
     }
 
     /// Cancels all handles because the session is closing.
     func cancelForClosing() {
         state.withLock { $0.isAbandoned = true }
-        post(.sessionClosing)
+        send(.sessionClosing)
     }
 
     /// Cancels a handle. Cancelling the last one also cancels the transfer.
     func cancel(_ handle: Int) {
         let now = broadcast.snapshot
-        let (leaving, waiters) = state.withLock { state -> (HandleRegistry.Departure, [Waiter]) in
-            guard state.result == nil, !state.isAbandoned else { return (.gone, []) }
-            let leaving = state.book.leave(handle)
-            guard leaving == .apart else {
-                state.isAbandoned = leaving == .last
-                return (leaving, [])
+        let (leaveResult, waiters) = state.withLock { state -> (HandleRegistry.LeaveResult, [Waiter]) in
+            guard state.result == nil, !state.isAbandoned else { return (.alreadyLeft, []) }
+            let leaveResult = state.registry.leave(handle)
+            guard leaveResult == .othersRemain else {
+                state.isAbandoned = leaveResult == .last
+                return (leaveResult, [])
             }
-            state.departed[handle] = Self.departure(now)
+            state.cancelledHandles[handle] = Self.cancellationError(now)
             let waiters = state.waiters.filter { $0.handle == handle }
             state.waiters.removeAll { $0.handle == handle }
-            return (leaving, waiters)
+            return (leaveResult, waiters)
         }
-        switch leaving {
-        case .gone: return
-        case .last: post(.cancel)
-        case .apart:
-            broadcast.depart(handle)
-            for waiter in waiters { waiter.continuation.resume(returning: .failure(Self.departure(now))) }
-            settle()
+        switch leaveResult {
+        case .alreadyLeft: return
+        case .last: send(.cancel)
+        case .othersRemain:
+            broadcast.cancelHandle(handle)
+            for waiter in waiters { waiter.continuation.resume(returning: .failure(Self.cancellationError(now))) }
+            applyHandleSettings()
         }
     }
 
     /// Returns the error of a handle that is cancelled while the transfer continues for other handles.
-    private static func departure(_ now: UploadSnapshot) -> UploadError {
+    private static func cancellationError(_ now: UploadSnapshot) -> UploadError {
         UploadError(
             .cancelled, "The upload was cancelled by the caller. The transfer continues for other handles.",
             phase: now.phase, attempt: now.attempt, outcome: .unknown, sent: now.sent, acknowledged: now.acknowledged)

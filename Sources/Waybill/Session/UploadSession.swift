@@ -15,11 +15,11 @@ public import WaybillMultipart
 /// }
 /// ```
 ///
-/// A session owns a queue: at most ``Configuration/slots`` transfers run concurrently, and at most
-/// ``Configuration/slotsPerHost`` of them to one host. Uploads start in the order of their priority
-/// (``UploadPriority``), and in the order they were started if their priority is equal. The next few uploads are
-/// prepared meanwhile. A session may be used from any thread. Running uploads continue when the session is released;
-/// ``close(_:)`` waits for them.
+/// A session owns a queue: at most ``Configuration/maximumConcurrentTransfers`` transfers run concurrently, and at most
+/// ``Configuration/maximumConcurrentTransfersPerHost`` of them to one host. Uploads start in the order of their
+/// priority (``UploadPriority``), and in the order they were started if their priority is equal. The next few uploads
+/// are prepared meanwhile. A session may be used from any thread. Running uploads continue when the session is
+/// released; ``close(_:)`` waits for them.
 public final class UploadSession: Sendable {
     /// A session with the default configuration. Closing it ends its uploads but leaves the session open.
     public static let shared = UploadSession(

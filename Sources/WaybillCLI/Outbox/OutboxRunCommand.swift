@@ -111,7 +111,8 @@ struct OutboxRunCommand: AsyncParsableCommand {
         configuration.userAgent = "waybill/\(WaybillCommand.version)"
         // The outbox has its own retry limits.
         configuration.retryBudget = nil
-        (configuration.slots, configuration.slotsPerHost) = (max(8, parallel), max(8, parallel))
+        configuration.maximumConcurrentTransfers = max(8, parallel)
+        configuration.maximumConcurrentTransfersPerHost = max(8, parallel)
         console.hide(try network.apply(to: &configuration.options, times, isInsecure: insecure))
         // Set on the session, which shares the rate among all uploads.
         configuration.rateLimit = configuration.options.transfer.rateLimit

@@ -77,8 +77,8 @@ struct EachPlan: Sendable {
         var configuration = post.configuration(output: output, console: console)
         configuration.rateLimit = post.request.options?.transfer.rateLimit
         if let parallel = options.parallel {
-            configuration.slots = parallel
-            configuration.slotsPerHost = parallel
+            configuration.maximumConcurrentTransfers = parallel
+            configuration.maximumConcurrentTransfersPerHost = parallel
         }
         return configuration
     }

@@ -75,7 +75,7 @@ struct EachRun {
 
     private func startBatch(in session: UploadSession) -> UploadBatch<String> {
         var options = UploadBatchOptions()
-        options.onFailure = plan.options.failEarly ? .stop : .goOn
+        options.onFailure = plan.options.failEarly ? .stop : .continue
         // Buffer all results, so that none is lost if they are read late.
         options.unreadResults = plan.files.count
         let plan = plan

@@ -28,7 +28,7 @@ struct PresignedTarget: PutTarget {
             return PutTransfer(failing: StoreError(UploadError(preparing: error)))
         }
         var options = options
-        options.omits = request.options?.omits ?? []
+        options.excludedDefaults = request.options?.excludedDefaults ?? []
         request.options = options
         let task = session.start(request)
         return PutTransfer(

@@ -17,8 +17,8 @@ extension PutCommand {
         configuration.userAgent = "waybill/\(WaybillCommand.version)"
         configuration.retryBudget = nil
         let requests = max(8, files.parallel * (store.partsAtOnce ?? 5))
-        configuration.slots = requests
-        configuration.slotsPerHost = requests
+        configuration.maximumConcurrentTransfers = requests
+        configuration.maximumConcurrentTransfersPerHost = requests
         configuration.rateLimit = rate
         if output.verbose { configuration.logger = EventLog.logger(console) }
         return UploadSession(configuration: configuration)

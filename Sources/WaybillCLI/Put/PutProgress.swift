@@ -79,7 +79,7 @@ extension PutBatch {
         let begin = ContinuousClock.now
         var options = UploadBatchOptions()
         options.expectedSizes = files.map(\.size)
-        options.onFailure = failsEarly ? .stop : .goOn
+        options.onFailure = failsEarly ? .stop : .continue
         // Buffer all results, so that none is lost if they are read late.
         options.unreadResults = files.count
         self.init(
@@ -101,7 +101,7 @@ extension PutBatch {
 extension PutTransfer: BatchUpload {
     static var startsWithoutCallbacks: Bool { false }
     // Resumed bytes count as acknowledged without being sent, so the rate is the sum of the requests' rates.
-    static var addsRates: Bool { true }
+    static var sumsRates: Bool { true }
 
     // The command never pauses uploads.
     func pause() {}
@@ -117,5 +117,5 @@ extension PutTransfer: BatchUpload {
 
 extension PutSnapshot: BatchSnapshot {
     var total: Int64? { nil }
-    var isMoving: Bool { retry == nil }
+    var isTransferring: Bool { retry == nil }
 }

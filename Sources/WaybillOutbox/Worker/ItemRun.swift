@@ -81,7 +81,7 @@ struct ItemRun: Sendable {
             case .absent: return ItemChange(item.id, .verdict(.absent, lease: lease))
             case .repeatable: return ItemChange(item.id, .verdict(.repeatable, lease: lease))
             case .resume(let state): return ItemChange(item.id, .verdict(.absent, lease: lease), resume: state)
-            case .cannotTell: return ItemChange(item.id, .verdict(.cannotTell("cannotTell"), lease: lease))
+            case .undetermined: return ItemChange(item.id, .verdict(.cannotTell("cannotTell"), lease: lease))
             }
         } catch let error as UploadError {
             let failure = FailureClass(

@@ -40,7 +40,7 @@ extension DurableOSSUpload {
     ///   regardless of the client that stored it; the response of a callback is lost.
     /// - ``/Waybill/DeliveryVerdict/absent`` if there is no object, or a different one: the upload can be repeated, and
     ///   leaves one object even if it is stored twice. In a bucket with versioning, it leaves two versions.
-    /// - ``/Waybill/DeliveryVerdict/cannotTell`` if an object of this size exists but the file has changed, so that
+    /// - ``/Waybill/DeliveryVerdict/undetermined`` if an object of this size exists but the file has changed, so that
     ///   nothing can be compared. Also if the account has no permission to query, and a repeated upload would call the
     ///   callback twice or fail because of its own first request (``OSSObjectOptions/forbidsOverwrite``).
     ///
@@ -59,7 +59,7 @@ extension DurableOSSUpload {
             }
         } catch {
             if error.status == 403, error.storeCode == "AccessDenied" {
-                return options.callback == nil && !options.forbidsOverwrite ? .repeatable : .cannotTell
+                return options.callback == nil && !options.forbidsOverwrite ? .repeatable : .undetermined
             }
             throw UploadError(error, attempt: delivery.attempt)
         }
@@ -99,7 +99,7 @@ extension DurableOSSUpload {
         }
         let info = OSSObjectInfo(response)
         guard let theirs = info.checksum, info.size == source.count else { return .absent }
-        guard let ours = await checksum(record) else { return .cannotTell }
+        guard let ours = await checksum(record) else { return .undetermined }
         return theirs == ours ? .delivered(response) : .absent
     }
 

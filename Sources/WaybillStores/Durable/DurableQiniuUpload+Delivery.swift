@@ -36,7 +36,7 @@ extension DurableQiniuUpload {
     /// - ``/Waybill/DeliveryVerdict/repeatable`` if no parts are listed, or the upload was a form, and repeating it is
     ///   harmless: to Qiniu, the same bytes under the same key are the same object, whether the token allows
     ///   overwriting or not.
-    /// - ``/Waybill/DeliveryVerdict/cannotTell`` if repeating it can do harm: a callback or processing would be
+    /// - ``/Waybill/DeliveryVerdict/undetermined`` if repeating it can do harm: a callback or processing would be
     ///   triggered twice, a key that the store chooses can differ each time, and an upload that must be the first of
     ///   its key (`insertOnly`) can conflict with itself.
     public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict {
@@ -51,7 +51,7 @@ extension DurableQiniuUpload {
                 if let record, let resume = delivery.resume, try await upload.isOpen(record, channel) {
                     return .resume(resume)
                 }
-                return upload.isRepeatable(channel.token) ? .repeatable : .cannotTell
+                return upload.isRepeatable(channel.token) ? .repeatable : .undetermined
             }
         } catch {
             throw UploadError(error, attempt: delivery.attempt)

@@ -5,7 +5,7 @@ import WaybillMultipart
 /// A batch of objects that are uploaded concurrently. Items can be observed and cancelled individually or all together.
 ///
 /// ```swift
-/// let batch = client.startBatch(of: photos, atOnce: 3) { photo in
+/// let batch = client.startBatch(of: photos, maximumConcurrentRequests: 3) { photo in
 ///     QiniuBatchWork(.image(path: photo.path, .maxBytes(.kibibytes(100))), to: "photos/\(photo.name)")
 /// } onProgress: { index, progress in
 ///     rows[index].show(progress.fraction)
@@ -14,27 +14,27 @@ import WaybillMultipart
 /// print(await batch.summary)                     // 198 succeeded, 0 failed, 2 cancelled
 /// ```
 ///
-/// At most ``atOnce`` requests are in flight at any time, regardless of the number of parts of an object. Credentials
-/// are obtained when an item starts. Each item ends exactly once, even if the batch is cancelled before the item
-/// starts; the batch ends once, after its last item. Releasing the handle does not cancel the batch.
+/// At most ``maximumConcurrentRequests`` requests are in flight at any time, regardless of the number of parts of an
+/// object. Credentials are obtained when an item starts. Each item ends exactly once, even if the batch is cancelled
+/// before the item starts; the batch ends once, after its last item. Releasing the handle does not cancel the batch.
 public final class ObjectBatch<Item: Sendable, Value: Sendable>: Sendable {
     private let run: BatchRun<Item, ObjectUpload<Value>>
     /// The maximum number of concurrent requests.
-    public let atOnce: Int
+    public let maximumConcurrentRequests: Int
 
     init<Items: Collection & Sendable>(
-        of items: Items, atOnce: Int, session: UploadSession, options: UploadBatchOptions,
+        of items: Items, maximumConcurrentRequests: Int, session: UploadSession, options: UploadBatchOptions,
         onProgress: (@Sendable (Int, ObjectProgress) -> Void)?,
         onEnd: (@Sendable (BatchResult<Item, Value, StoreError>) -> Void)?,
         work: @escaping @Sendable (_ item: Item, _ group: String) async throws -> BatchWork<ObjectUpload<Value>>
     ) where Items.Element == Item, Items.Iterator: SendableMetatype {
-        self.atOnce = max(1, atOnce)
+        self.maximumConcurrentRequests = max(1, maximumConcurrentRequests)
         let group = "object batch \(UInt64.random(in: .min ... .max))"
-        session.group(group).slots = self.atOnce
+        session.group(group).maximumConcurrentTransfers = self.maximumConcurrentRequests
         // Two items more than can send, so that the next photo is compressed while the previous one is sent.
         run = BatchRun(
-            options: options, window: self.atOnce + 2, count: items.count, endsRemaining: true,
-            onSnapshot: onProgress, onEnd: onEnd, onFinish: { session.group(group).slots = nil })
+            options: options, window: self.maximumConcurrentRequests + 2, count: items.count, endsRemaining: true,
+            onSnapshot: onProgress, onEnd: onEnd, onFinish: { session.group(group).maximumConcurrentTransfers = nil })
         run.start(items) { item in try await work(item, group) }
     }
 
@@ -84,7 +84,7 @@ public final class ObjectBatch<Item: Sendable, Value: Sendable>: Sendable {
 extension ObjectUpload: BatchUpload {
     package static var startsWithoutCallbacks: Bool { true }
     // Resumed bytes are acknowledged without having been sent, so the rate is the sum of the rates of the requests.
-    package static var addsRates: Bool { true }
+    package static var sumsRates: Bool { true }
 
     // Pause first: otherwise requests that wait for a slot would get those of requests that are cancelled before them.
     package func prepareToCancel() { pause() }
@@ -106,7 +106,7 @@ extension ObjectUpload: BatchUpload {
 }
 
 extension ObjectProgress: BatchSnapshot {
-    package var isMoving: Bool { [.sending, .completing].contains(phase) && !isPaused }
+    package var isTransferring: Bool { [.sending, .completing].contains(phase) && !isPaused }
 }
 
 extension StoreError: BatchFailure {

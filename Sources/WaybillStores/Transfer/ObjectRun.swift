@@ -153,8 +153,8 @@ final class ObjectRun: Sendable {
     }
 
     /// Adds a listener, which starts with the latest snapshot.
-    func listen() -> Listening<ObjectProgress> {
-        let (stream, unobserved) = state.withLock { state -> (Listening<ObjectProgress>, [UploadTask]) in
+    func listen() -> BroadcastSequence<ObjectProgress> {
+        let (stream, unobserved) = state.withLock { state -> (BroadcastSequence<ObjectProgress>, [UploadTask]) in
             let hasEnded = state.phase.isTerminal
             return (
                 listeners.listen(to: nil, first: state.snapshot, isLast: hasEnded),

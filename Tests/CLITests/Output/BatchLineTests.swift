@@ -13,10 +13,10 @@ import WaybillCore
         var ledger = BatchState(window: 5, buffer: 5, count: count)
         for index in 0..<ended {
             _ = ledger.take()
-            _ = ledger.end(index, index < failed ? .failed : .succeeded, acknowledged: 0, total: 0, isRead: true)
+            _ = ledger.end(index, index < failed ? .failed : .succeeded, acknowledged: 0, total: 0, hasReader: true)
         }
         var progress = UploadBatchProgress(
-            ledger.sums(at: .seconds(1)), bytesPerSecond: rate, pace: rate, elapsed: .seconds(1))
+            ledger.sums(at: .seconds(1)), bytesPerSecond: rate, overallRate: rate, elapsed: .seconds(1))
         (progress.acknowledged, progress.total, progress.timeLeft) = (acknowledged, total, timeLeft)
         (progress.fraction, progress.isEstimated) = (count.map { Double(ended) / Double($0) }, isEstimated)
         return progress

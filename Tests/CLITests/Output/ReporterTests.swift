@@ -21,8 +21,8 @@ struct ReporterTests {
         options.expectedSizes = [1_000]
         var ledger = BatchState(window: 1, buffer: 1, count: 1, options: options)
         _ = ledger.take()
-        ledger.progress(0, acknowledged: acknowledged, total: nil, isMoving: true, at: .zero)
-        return UploadBatchProgress(ledger.sums(at: .zero), bytesPerSecond: 100, pace: 100, elapsed: .zero)
+        ledger.progress(0, acknowledged: acknowledged, total: nil, isTransferring: true, at: .zero)
+        return UploadBatchProgress(ledger.sums(at: .zero), bytesPerSecond: 100, overallRate: 100, elapsed: .zero)
     }
 
     @Test func `a retry shows its delay, reason and number`() {

@@ -40,7 +40,7 @@ import Waybill
         let configuration = plan.configuration(output: command.output, console: .standard)
         #expect(plan.files == ["a", "b"] && command.output.silent)
         #expect(configuration.rateLimit == .kibibytes(10))
-        #expect(configuration.slots == 9 && configuration.slotsPerHost == 9)
+        #expect(configuration.maximumConcurrentTransfers == 9 && configuration.maximumConcurrentTransfersPerHost == 9)
     }
 
     @Test func `images are recognized by file name, and a setting that applies to none is refused`() throws {

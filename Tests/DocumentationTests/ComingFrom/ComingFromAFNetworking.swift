@@ -156,8 +156,8 @@ private func control(
     await session.close(.cancel)
     // end
     // row: operationQueue.maxConcurrentOperationCount, HTTPMaximumConnectionsPerHost
-    configuration.slots = 4
-    configuration.slotsPerHost = 2
+    configuration.maximumConcurrentTransfers = 4
+    configuration.maximumConcurrentTransfersPerHost = 2
     // end
     // row: nested blocks, one upload after the other
     let answers = try await session.run(chain).get()

@@ -162,8 +162,8 @@ private func control(
     options.deduplicationKey = "card 20260117-0042 front"
     // end
     // row: httpMaximumConnectionsPerHost
-    configuration.slots = 8
-    configuration.slotsPerHost = 4
+    configuration.maximumConcurrentTransfers = 8
+    configuration.maximumConcurrentTransfersPerHost = 4
     // end
     // row: priority (none)
     options.priority = .high

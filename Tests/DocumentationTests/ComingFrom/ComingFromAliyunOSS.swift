@@ -50,7 +50,7 @@ private func configurations(
     configuration.maximumConcurrentRequests = 5
     // end
     // row: HTTPMaximumConnectionsPerHost
-    settings.slotsPerHost = 5
+    settings.maximumConcurrentTransfersPerHost = 5
     // end
     // row: timeoutIntervalForRequest
     configuration.transfer.limits.stall = .seconds(15)

@@ -87,7 +87,7 @@ private func options(
     // end
     // row: curl_easy_pause, CURLMOPT_MAX_TOTAL_CONNECTIONS
     task.pause()
-    configuration.slots = 8
+    configuration.maximumConcurrentTransfers = 8
     // end
     // row: CURLOPT_FOLLOWLOCATION, CURLOPT_POSTREDIR
     options.redirects = .resend

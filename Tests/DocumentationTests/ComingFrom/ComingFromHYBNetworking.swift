@@ -105,8 +105,8 @@ private func control(
     options.priority = .high
     // end
     // row: maxConcurrentOperationCount (3, fixed)
-    configuration.slots = 3
-    configuration.slotsPerHost = 3
+    configuration.maximumConcurrentTransfers = 3
+    configuration.maximumConcurrentTransfersPerHost = 3
     // end
     // row: several photos
     let results = await session.uploadAll(photos) { photo in request(for: photo) }

@@ -59,8 +59,8 @@ private func replaced(
     _ = queue
     _ = started
     // row: queue.maxConcurrentOperationCount
-    configuration.slots = 4
-    configuration.slotsPerHost = 2
+    configuration.maximumConcurrentTransfers = 4
+    configuration.maximumConcurrentTransfersPerHost = 2
     // end
     // row: queue.isSuspended = true, queue.isSuspended = false, queue.cancelAllOperations()
     session.pauseAll()

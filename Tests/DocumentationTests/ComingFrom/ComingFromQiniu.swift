@@ -201,7 +201,7 @@ private func rows8(
         _ = batch
     }
     // row: maxConcurrentNumber, maxConcurrentOperationCount
-    let bounded = client.startBatch(of: photos, atOnce: 3) { QiniuBatchWork(.file(path: $0), to: $0) }
+    let bounded = client.startBatch(of: photos, maximumConcurrentRequests: 3, work: work)
     // end
     _ = bounded
     // row: uploadOneFileSucceeded, uploadOneFileFailed

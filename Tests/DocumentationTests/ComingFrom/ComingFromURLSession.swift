@@ -47,8 +47,8 @@ private func sessions(
     options.retry.deadline = .seconds(300)
     // end
     // row: httpMaximumConnectionsPerHost
-    configuration.slots = 8
-    configuration.slotsPerHost = 4
+    configuration.maximumConcurrentTransfers = 8
+    configuration.maximumConcurrentTransfersPerHost = 4
     // end
     // row: httpCookieStorage
     configuration.cookies = CookieJar()

@@ -72,7 +72,7 @@ private func requests(
     request.headers = headers
     // end
     // row: useGeneralHeaders, useGeneralParameters
-    options.omits = [.headers, .commonFields]
+    options.excludedDefaults = [.headers, .commonFields]
     // end
     // row: parameters, httpMethod, kXMRequestSerializerJSON
     request.content = .form(["BUSINESSNO": "20260117-0042"])
@@ -150,8 +150,8 @@ private func control(
     // end
     _ = living
     // row: setConcurrentOperationCount:
-    configuration.slots = 4
-    configuration.slotsPerHost = 2
+    configuration.maximumConcurrentTransfers = 4
+    configuration.maximumConcurrentTransfersPerHost = 2
     // end
     // row: cancel all, cancel those with a userInfo
     session.cancelAll()

@@ -24,7 +24,7 @@ private func groups(_ session: UploadSession, _ form: MultipartForm, _ url: Stri
     session.start(form, to: url, options: options)
 
     let thumbnails = session.group("thumbnails")
-    thumbnails.slots = 2
+    thumbnails.maximumConcurrentTransfers = 2
     thumbnails.limit(to: .kibibytes(200))
     thumbnails.pause()
 

@@ -68,7 +68,7 @@ private func cancel(session: UploadSession, form: MultipartForm, url: String) {
 private func limits() -> UploadSession {
     // snippet: limits
     var configuration = UploadSession.Configuration()
-    configuration.slots = 4  // transfers at once
+    configuration.maximumConcurrentTransfers = 4
     configuration.options.transfer.rateLimit = .kibibytes(200)  // bytes a second, each
     configuration.options.transfer.limits.response = .seconds(300)  // a server that thinks for long
     configuration.options.retry = .none

@@ -28,7 +28,7 @@ private func general(_ appVersion: String, _ token: Secret) {
 private func optOut(_ session: UploadSession, _ form: MultipartForm) async throws {
     // snippet: without the session's own
     var options = session.options
-    options.omits = [.commonFields, .interceptors]
+    options.excludedDefaults = [.commonFields, .interceptors]
     let response = try await session.upload(form, to: "public/feedback", options: options)
     // end
     _ = response

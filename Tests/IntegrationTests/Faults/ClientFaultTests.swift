@@ -57,7 +57,7 @@ import Waybill
 
     @Test func `cancelling before anything is sent leaves the outcome notSent`() async throws {
         var configuration = UploadSession.Configuration()
-        configuration.slots = 1
+        configuration.maximumConcurrentTransfers = 1
         let session = UploadSession(configuration: configuration)
         let hole = try UnresponsivePort()
         let tasks = (0..<4).map { _ in session.start(request(.multipartPOST, hole.url())) }
@@ -70,11 +70,11 @@ import Waybill
     }
 
     @Test func `a source that throws halfway leaves the upload incomplete`() async throws {
-        struct DiskOnFire: Error {}
+        struct SourceError: Error {}
         let server = try LoopbackServer(otherwise: .neverRespond)
         let chunks = AsyncThrowingStream<[UInt8], any Error> { continuation in
             continuation.yield([UInt8](repeating: 1, count: 100_000))
-            continuation.finish(throwing: DiskOnFire())
+            continuation.finish(throwing: SourceError())
         }
         let content = UploadContent.stream(chunks, length: 200_000)
         let error = try await failure(

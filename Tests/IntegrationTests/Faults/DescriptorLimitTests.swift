@@ -7,7 +7,7 @@ import Waybill
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct DescriptorLimitTests {
     @Test func `an upload without a free descriptor fails, and succeeds once one is free`() async throws {
         // The limit applies to the process, so the test runs in a separate one.
-        guard Alone.isAlone else { return try await Alone.run("DescriptorLimitTests") }
+        guard IsolatedProcess.isIsolated else { return try await IsolatedProcess.run("DescriptorLimitTests") }
         var limit = rlimit(rlim_cur: 256, rlim_max: 256)
         try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
         let servers = try (LoopbackServer(), LoopbackServer())

@@ -170,8 +170,8 @@ struct FaultDriver: Sendable {
             expect(error.sent < size, "incomplete, but all of it was sent", report)
             expect(complete == 0, "incomplete, but the server has all of it", report)
         case .unknown:
-            let saidYes = error.attempts.last?.status?.kind == .successful
-            expect(error.sent == size || saidYes, "unknown, though \(size - error.sent) bytes never left", report)
+            let wasSuccessful = error.attempts.last?.status?.kind == .successful
+            expect(error.sent == size || wasSuccessful, "unknown, though \(size - error.sent) bytes never left", report)
         case .rejected: expect(error.response != nil, "rejected without an answer", report)
         }
         if report.isDirect, error.outcome != .rejected, !row.resets(bodyOf: report.bodySize) {

@@ -20,11 +20,11 @@ import Waybill
 /// would disturb the counts.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FaultLeakTests {
     @Test func `the whole table leaves no descriptor and no thread behind`() async throws {
-        guard !Alone.isAlone else { return try await runAlone() }
-        try await Alone.run("FaultLeakTests")
+        guard !IsolatedProcess.isIsolated else { return try await runIsolated() }
+        try await IsolatedProcess.run("FaultLeakTests")
     }
 
-    private func runAlone() async throws {
+    private func runIsolated() async throws {
         // Creates what exists once per process: threads of Swift and of disk access, global state of libcurl.
         try await runAll(FaultTable.rows.filter { $0.limit == .none })
         let before = await ProcessResources.settled { $0.threads.count { $0 == "waybill-curl" } == 0 }
@@ -33,7 +33,7 @@ import Waybill
             census.descriptors.count <= before.descriptors.count && census.threads.count <= before.threads.count
                 && !census.threads.contains("waybill-curl")
         }
-        Alone.expectNothingLeft(before: before, after: after)
+        IsolatedProcess.expectNothingLeft(before: before, after: after)
     }
 
     private func runAll(_ rows: [FaultRow]) async throws {

@@ -100,7 +100,7 @@ import Waybill
             return
         }
         guard case .failure(let error) = result else {
-            Issue.record("nobody answered: \(result)")
+            Issue.record("no response: \(result)")
             return
         }
         #expect(error.code == .connectionLost || error.code == .resendRefused, "\(error)")

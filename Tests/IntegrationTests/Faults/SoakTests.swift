@@ -14,7 +14,7 @@ import Waybill
     }
 
     @Test func `ten thousand uploads with random cancellation end exactly once each`() async throws {
-        guard Alone.isAlone else { return try await Alone.run("SoakTests") }
+        guard IsolatedProcess.isIsolated else { return try await IsolatedProcess.run("SoakTests") }
         // Creates what exists once per process.
         try await soak(100, seed: 1)
         let before = await ProcessResources.settled { !$0.threads.contains("waybill-curl") }
@@ -24,7 +24,7 @@ import Waybill
             census.descriptors.count <= before.descriptors.count && census.threads.count <= before.threads.count
                 && !census.threads.contains("waybill-curl")
         }
-        Alone.expectNothingLeft(before: before, after: after)
+        IsolatedProcess.expectNothingLeft(before: before, after: after)
     }
 
     private func soak(_ count: Int, seed: UInt64) async throws {

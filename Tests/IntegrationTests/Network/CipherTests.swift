@@ -43,7 +43,7 @@ import Waybill
         let error = await #expect(throws: UploadError.self) {
             _ = try await session().upload([.text("a", "b")], to: server.url(), as: Receipt.self)
         }
-        #expect(error?.envelope == EnvelopeRefusal(code: "17", message: "余额不足"))
+        #expect(error?.envelope == EnvelopeRejection(code: "17", message: "余额不足"))
     }
 
     @Test func `a response that cannot be decrypted keeps its bytes`() async throws {

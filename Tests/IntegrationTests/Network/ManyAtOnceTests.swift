@@ -17,8 +17,8 @@ import Waybill
     {
         let server = try LoopbackServer(keepsBodies: false)
         var configuration = UploadSession.Configuration()
-        configuration.slots = 64
-        configuration.slotsPerHost = 64
+        configuration.maximumConcurrentTransfers = 64
+        configuration.maximumConcurrentTransfersPerHost = 64
         let session = UploadSession(configuration: configuration)
         try await send(500, session, to: server)
         let opened = server.state.connections.count

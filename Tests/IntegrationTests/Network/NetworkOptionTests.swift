@@ -42,8 +42,9 @@ import Waybill
     @Test func `a missing Unix socket leaves nothing sent`()
         async throws
     {
-        let nobody = try #require(await rig.upload(to: "http://h.example/") { $0.unixSocket = "/nowhere/socket" }.error)
-        #expect(nobody.code == .cannotConnect && nobody.outcome == .notSent, "\(nobody)")
+        let unanswered = try #require(
+            await rig.upload(to: "http://h.example/") { $0.unixSocket = "/nowhere/socket" }.error)
+        #expect(unanswered.code == .cannotConnect && unanswered.outcome == .notSent, "\(unanswered)")
         let behind = try LoopbackServer(.closeWithoutResponse())
         let front = try await SocketFront(to: behind)
         let error = try #require(await rig.upload(to: "http://h.example/") { $0.unixSocket = front.socket }.error)

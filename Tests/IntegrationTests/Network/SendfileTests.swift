@@ -163,15 +163,15 @@ struct SendfileTests {
     func `a connection lost during sendfile fails like any other`(closing: Behaviour.Closing) async throws {
         let server = try LoopbackServer(
             otherwise: .close(afterBodyBytes: 1 << 20, closing), receiveBuffer: .kibibytes(64), keepsBodies: false)
-        var told: [[String]] = []
+        var reported: [[String]] = []
         for content in [UploadContent.file(path: file), .data(bytes)] {
             let error = await #expect(throws: UploadError.self) {
                 try await UploadSession().upload(content, to: server.url(), options: patient)
             }
             let outcome = try #require(error?.outcome)
-            told.append(["\(error!.code)", "\(FaultRow.Kind(outcome) as Any)"])
+            reported.append(["\(error!.code)", "\(FaultRow.Kind(outcome) as Any)"])
         }
-        #expect(told[0] == told[1])
+        #expect(reported[0] == reported[1])
     }
 
     @Test func `an early rejection is the response`() async throws {

@@ -110,9 +110,9 @@ import WaybillMultipart
             let delivery = Delivery(session: session, idempotencyKey: "k", sinceFirstAttempt: .seconds(seconds))
             return "\(try await form.verify(delivery))"
         }
-        #expect(try await verdict(.post, .ignored, after: 0) == "cannotTell")
+        #expect(try await verdict(.post, .ignored, after: 0) == "undetermined")
         #expect(try await verdict(.post, .honoured(window: .seconds(60)), after: 59) == "repeatable")
-        #expect(try await verdict(.post, .honoured(window: .seconds(60)), after: 60) == "cannotTell")
+        #expect(try await verdict(.post, .honoured(window: .seconds(60)), after: 60) == "undetermined")
         #expect(try await verdict(.put, .ignored, after: 0) == "repeatable")
     }
 

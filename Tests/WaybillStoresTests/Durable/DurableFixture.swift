@@ -120,7 +120,7 @@ extension DeliveryVerdict {
         case .absent: "absent"
         case .repeatable: "repeatable"
         case .resume: "resume"
-        case .cannotTell: "cannotTell"
+        case .undetermined: "undetermined"
         }
     }
 }

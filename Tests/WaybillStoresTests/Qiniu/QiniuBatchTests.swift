@@ -20,7 +20,7 @@ import WaybillCore
         let moments = cancels.map { _ in Int.random(in: 0..<200, using: &random) }
         let hold = Gate()
         fixture.store.hold(at: hold)
-        let batch = client.startBatch(of: 0..<200, atOnce: 3) { number in
+        let batch = client.startBatch(of: 0..<200, maximumConcurrentRequests: 3) { number in
             QiniuBatchWork(
                 .data(QiniuFixture.bytes(20_000 + number), fileName: "\(number).jpg"), to: "photos/\(number).jpg")
         } onProgress: { index, _ in
@@ -87,21 +87,22 @@ import WaybillCore
             let fixture = try QiniuFixture()
             var options = UploadBatchOptions()
             options.onFailure = policy
-            let batch = fixture.client().startBatch(of: 0..<20, atOnce: 1, options: options) { number in
+            let batch = ground.client().startBatch(of: 0..<20, maximumConcurrentRequests: 1, options: options) {
+                number in
                 if number == 4 { throw Refused() }
                 return QiniuBatchWork(.data([UInt8(number)]), to: "\(number)")
             }
             let summary = await batch.summary
             #expect(summary.failed == 1 && summary.failures.map(\.index) == [4])
             #expect(summary.failures.first?.error.cause is Refused)
-            #expect(policy == .goOn ? summary.succeeded == 19 : summary.cancelled >= 15)
+            #expect(policy == .continue ? summary.succeeded == 19 : summary.cancelled >= 15)
             #expect(summary.succeeded + summary.cancelled == 19)
         }
     }
 
     @Test func `large items share the request limit of the batch`() async throws {
         let fixture = try QiniuFixture()
-        let batch = fixture.client { $0.maximumConcurrentParts = 3 }.startBatch(of: 0..<4, atOnce: 2) { number in
+        let batch = ground.client { $0.partsAtOnce = 3 }.startBatch(of: 0..<4, maximumConcurrentRequests: 2) { number in
             QiniuBatchWork(.data(QiniuFixture.bytes(3 * 1_048_576)), to: "\(number)")
         }
         var last: UploadBatchProgress?
@@ -120,7 +121,7 @@ import WaybillCore
         let fixture = try QiniuFixture()
         let hold = Gate()
         fixture.store.hold(at: hold)
-        let batch = fixture.client().startBatch(of: 0..<10, atOnce: 1) { number in
+        let batch = ground.client().startBatch(of: 0..<10, maximumConcurrentRequests: 1) { number in
             QiniuBatchWork(.data([UInt8(number)]), to: "\(number)")
         }
         try await fixture.store.waitUntil { $0.inFlight == 1 }

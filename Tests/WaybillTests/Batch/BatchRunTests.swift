@@ -32,7 +32,7 @@ import WaybillCore
 /// An upload that fails as soon as it has started.
 private struct FailingUpload: BatchUpload {
     static var startsWithoutCallbacks: Bool { true }
-    static var addsRates: Bool { false }
+    static var sumsRates: Bool { false }
 
     func pause() {}
     func resume() {}

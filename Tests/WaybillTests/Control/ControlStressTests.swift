@@ -30,7 +30,7 @@ import WaybillTesting
         case 1, 2: group.resume()
         case 3: session.pauseAll()
         case 4: session.resumeAll()
-        case 5: group.slots = [nil, 1, 2, 9].randomElement(using: &random)!
+        case 5: group.maximumConcurrentTransfers = [nil, 1, 2, 9].randomElement(using: &random)!
         case 6: group.limit(to: rate)
         case 7: session.limit(to: rate)
         case 8: task.limit(to: rate)
@@ -71,7 +71,7 @@ import WaybillTesting
             switch await task.end() {
             case .success(let response):
                 ends.succeeded += 1
-                #expect(response.attempts.dropLast().allSatisfy { $0.sequel == .restart })
+                #expect(response.attempts.dropLast().allSatisfy { $0.disposition == .restart })
             case .failure(let error):
                 ends.cancelled += 1
                 #expect(error.code == .cancelled, "\(error)")

@@ -112,9 +112,9 @@ import WaybillTesting
         let world = SessionWorld(
             [[.wait(gate), .connect, .receiveRest, .respond(.ok)]], slots: 8, slotsPerHost: 8)
         let group = world.session.group("few")
-        #expect(group.slots == nil)
-        group.slots = 2
-        #expect(group.slots == 2)
+        #expect(group.maximumConcurrentTransfers == nil)
+        group.maximumConcurrentTransfers = 2
+        #expect(group.maximumConcurrentTransfers == 2)
         let few = (0..<50).map { _ in start(world, "few", to: "/few") }
         let others = (0..<20).map { _ in start(world, to: "/others") }
         await gate.arrivals(atLeast: 8)
@@ -129,8 +129,8 @@ import WaybillTesting
     @Test func `aging bounds how long a flood of urgent uploads delays a low-priority one`() async throws {
         let transport = ScriptedTransport([.responding(.ok)], keepsBodies: false)
         var configuration = UploadSession.Configuration()
-        configuration.slots = 1
-        configuration.slotsPerHost = 1
+        configuration.maximumConcurrentTransfers = 1
+        configuration.maximumConcurrentTransfersPerHost = 1
         configuration.priorityReach = 25
         let session = UploadSession(configuration: configuration, transport: transport)
         func start(_ priority: UploadPriority, _ path: String) -> UploadTask {

@@ -51,7 +51,7 @@ import WaybillTesting
         task.resume()
         let response = try await task.response
         #expect(response.attempts.map(\.code) == [.paused, nil])
-        #expect(response.attempts.map(\.sequel) == [.restart, .end])
+        #expect(response.attempts.map(\.disposition) == [.restart, .end])
         #expect(world.transport.transfers[2].body.count == 100_000)
         #expect(world.transport.running == 0)
     }
@@ -212,7 +212,7 @@ import WaybillTesting
         world.session.resumeAll()
         for task in tasks {
             let response = try await task.response
-            #expect(response.attempts.dropLast().allSatisfy { $0.sequel == .restart })
+            #expect(response.attempts.dropLast().allSatisfy { $0.disposition == .restart })
         }
         #expect(world.transport.maxConcurrent <= 3)
         #expect(world.transport.running == 0)

@@ -7,8 +7,8 @@ import WaybillCore
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct BroadcastTests {
     @Test func `values arrive in order, and a full buffer keeps the newest`() async {
         let broadcast = Broadcast<Int, Int>()
-        var narrow = broadcast.listen(to: 1, room: 2, first: 0).makeAsyncIterator()
-        var wide = broadcast.listen(to: 2, room: 9).makeAsyncIterator()
+        var narrow = broadcast.listen(to: 1, bufferSize: 2, first: 0).makeAsyncIterator()
+        var wide = broadcast.listen(to: 2, bufferSize: 9).makeAsyncIterator()
         for value in 1...5 { broadcast.send(value).resume() }
         broadcast.send(6, to: 2).resume()
         broadcast.finishAll().resume()
@@ -20,7 +20,7 @@ import WaybillCore
         let broadcast = Broadcast<Int, Int>()
         do {
             let listening = broadcast.listen(to: 1)
-            #expect(broadcast.isHeard(1) && !broadcast.isHeard(2) && !broadcast.isEmpty)
+            #expect(broadcast.hasListeners(for: 1) && !broadcast.hasListeners(for: 2) && !broadcast.isEmpty)
             withExtendedLifetime(listening) {}
         }
         #expect(broadcast.isEmpty)

@@ -96,8 +96,8 @@ import WaybillTesting
         canContinue.update { $0 = true }
         task.resume()
         _ = try await task.response
-        let told = await words(listener.value).filter { ["paused", "resumed", "succeeded"].contains($0) }
-        #expect(told == ["paused", "resumed", "succeeded"])
+        let reported = await words(listener.value).filter { ["paused", "resumed", "succeeded"].contains($0) }
+        #expect(reported == ["paused", "resumed", "succeeded"])
         #expect(transport.transfers.count == 1)
     }
 
@@ -109,7 +109,7 @@ import WaybillTesting
         await session.close()
         var found: [UploadEvent] = []
         while let event = await lazy.next() { found.append(event) }
-        #expect(found.count == EventHub.room.session)
+        #expect(found.count == EventHub.bufferSize.session)
         #expect(words(found).last == "succeeded")
         var after = session.events.makeAsyncIterator()
         #expect(await after.next() == nil)
@@ -123,14 +123,14 @@ import WaybillTesting
     @Test func `a cancelled listener is removed`() async throws {
         let hub = EventHub()
         let id = UploadID()
-        let stream = hub.listen(to: id, room: 4)
-        #expect(hub.isHeard(id) && !hub.isHeard(UploadID()))
+        let stream = hub.listen(to: id, bufferSize: 4)
+        #expect(hub.hasListeners(for: id) && !hub.hasListeners(for: UploadID()))
         let task = Task { for await _ in stream {} }
         task.cancel()
         await task.value
-        #expect(!hub.isHeard(id))
-        hub.tell(id) {
-            Issue.record("made for nobody")
+        #expect(!hub.hasListeners(for: id))
+        hub.send(for: id) {
+            Issue.record("an event was created without a listener")
             return UploadEvent(id: id, attempt: 1, elapsed: .zero, kind: .queued)
         }
     }

@@ -76,7 +76,7 @@ import WaybillTesting
                 .put, url, content: .data([1]),
                 options: {
                     var options = UploadOptions()
-                    options.omits = .interceptors
+                    options.excludedDefaults = .interceptors
                     return options
                 }()))
         #expect(transport.transfers.count == 1)
@@ -134,7 +134,7 @@ import WaybillTesting
         request.interceptors = [noting("request")]
         _ = try await session.send(request)
         request.options = UploadOptions()
-        request.options?.omits = .interceptors
+        request.options?.excludedDefaults = .interceptors
         _ = try await session.send(request)
         #expect(order.value == ["session", "request", "request"])
     }

@@ -70,7 +70,7 @@ import WaybillTesting
             [JSONEnvelope()], [.responding(.ok, body: body)], retry: .standard)
         let error = try #require(await session.start(.data([1]), to: url).error())
         #expect(error.code == .envelopeRejected)
-        #expect(error.envelope == EnvelopeRefusal(code: "1001", message: "no\\u{1b}[31m such business"))
+        #expect(error.envelope == EnvelopeRejection(code: "1001", message: "no\\u{1b}[31m such business"))
         #expect(error.response?.text == body)
         #expect(error.outcome == .rejected)
         #expect(error.attempts.map(\.code) == [.envelopeRejected])
@@ -87,7 +87,7 @@ import WaybillTesting
             [envelope], [expired, .responding(.ok, body: #"{"code": 0}"#)]
         ) { $0.options.authentication = .refreshing(refresher) }
         let response = try await session.upload(.data([1]), to: url)
-        #expect(response.attempts.map(\.sequel) == [.freshCredential, .end])
+        #expect(response.attempts.map(\.disposition) == [.freshCredential, .end])
         #expect(transport.transfers.map { $0.request.headers[.authorization] } == ["Bearer old", "Bearer new"])
     }
 
@@ -117,7 +117,7 @@ import WaybillTesting
         let error = try #require(await session.start(.data([1]), to: url).error())
         #expect(error.code == .envelopeRejected)
         #expect(error.envelope?.requestsRetry == true && error.isRetryable)
-        #expect(error.attempts.last?.sequel == .noRetry(.attemptsUsedUp))
+        #expect(error.attempts.last?.disposition == .noRetry(.attemptsUsedUp))
         #expect(transport.transfers.count == 4)
     }
 

@@ -151,12 +151,12 @@ import WaybillCore
     @Test func `leaving twice and calls with unknown ids change nothing`() {
         var queue = AdmissionQueue(slots: 1, slotsPerHost: 1)
         let id = UploadID(rawValue: 1)
-        let nobody = AdmissionQueue.Calls()
+        let noCalls = AdmissionQueue.Calls()
         let calls = [
             queue.join(id, host: "host"), queue.join(id, host: "host"), queue.ready(id), queue.ready(id),
             queue.ready(UploadID(rawValue: 2)), queue.leave(id), queue.leave(id),
         ]
-        #expect(calls == [.init(prepare: [id]), nobody, .init(start: [id]), nobody, nobody, nobody, nobody])
+        #expect(calls == [.init(prepare: [id]), noCalls, .init(start: [id]), noCalls, noCalls, noCalls, noCalls])
         #expect(queue.running == 0)
     }
 }

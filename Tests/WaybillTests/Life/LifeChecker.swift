@@ -16,7 +16,7 @@ struct LifeChecker {
     private(set) var transfer: Int?
     private(set) var timer: Int?
     /// The attempt after which a retry was requested from the budget, while the reply is pending.
-    private(set) var question: Int?
+    private(set) var pendingRetryRequest: Int?
     private(set) var started = 0
     /// How often it was sent again after a pause.
     private(set) var restarts = 0
@@ -38,7 +38,7 @@ struct LifeChecker {
     private var isReplayable = false
     private var isTerminalPublished: UploadPhase?
     private var lastPublished: UploadSnapshot?
-    private var floor = OutcomeBounds()
+    private var bounds = OutcomeBounds()
     private let rules: UploadRules
 
     init(rules: UploadRules) {
@@ -50,7 +50,7 @@ struct LifeChecker {
         if isFinished, !actions.isEmpty { fail("actions after the end: \(actions)") }
         var isSuccess = false
         let wasStopped = isStopSent || pauses.wasTransferPaused
-        pauses.see(event, isCancelled: isCancelled || isFinished)
+        pauses.record(event, isCancelled: isCancelled || isFinished)
         switch event {
         case .prepared(_, let isReplayable) where isPreparing:
             isPreparing = false
@@ -63,11 +63,11 @@ struct LifeChecker {
         case .admitted where place == .readyLine:
             place = .slot
             isCalled = true
-        case .retryDecided(let attempt, let isGranted) where attempt == question:
-            question = nil
+        case .retryDecided(let attempt, let isGranted) where attempt == pendingRetryRequest:
+            pendingRetryRequest = nil
             self.isGranted = isGranted
         case .transfer(let event, let attempt, _, _) where attempt == transfer:
-            floor.see(event)
+            bounds.record(event)
             guard case .ended(let end) = event else { break }
             transfer = nil
             isStopSent = false
@@ -77,7 +77,7 @@ struct LifeChecker {
                 // A redirect before the end of the body is not an acceptance.
                 isSuccess =
                     rules.accepts.accepts(status) && end.validationFailure == nil
-                    && (floor.isCurrentWhole || !(300..<400).contains(status.code))
+                    && (bounds.isCurrentWhole || !(300..<400).contains(status.code))
             }
         default: break
         }
@@ -101,14 +101,14 @@ struct LifeChecker {
         case .hold, .release, .pauseTransfer, .resumeTransfer, .scheduleSlotReturn, .unscheduleSlotReturn: break
         case .limitTransfer: if transfer == nil { fail("no transfer to limit") }
         case .requeueHeld:
-            if !isCalled || transfer != nil { fail("a step back that nobody called") }
+            if !isCalled || transfer != nil { fail("a requeue without a call") }
             isCalled = false
             if place == .slot { place = .readyLine }
         case .restarted(let attempt):
             if !wasStopped || isCancelled || transfer != nil || attempt != started + 1 {
                 fail("a restart out of place")
             }
-            if floor.mayBeStored, !isIdempotent, rules.keyWindow == nil { fail("a restart of what may be stored") }
+            if bounds.mayBeStored, !isIdempotent, rules.keyWindow == nil { fail("a restart of what may be stored") }
             restarts += 1
             isRetryStart = false
         case .join: move(from: [.nowhere], to: .waitingLine, started == 0 && lastPublished == nil, "join")
@@ -127,21 +127,21 @@ struct LifeChecker {
             isCalled = false
         case .startTransfer(let attempt):
             move(from: [.slot], to: .slot, transfer == nil && attempt == started + 1, "startTransfer")
-            if pauses.isPaused || !isCalled { fail("a start that nobody called, or of a paused upload") }
+            if pauses.isPaused || !isCalled { fail("a start without a call, or of a paused upload") }
             if attempt > 1, !isReplayable, hops.last?.sendsBody != false { fail("a body that can be read once, twice") }
             started = attempt
             transfer = attempt
             isCalled = false
-            floor.begin()
+            bounds.begin()
         case .cancelTransfer:
             if transfer == nil || isStopSent { fail("no transfer to cancel, or cancelled twice") }
             isStopSent = true
             pauses.isTransferPaused = false
         case .requestRetry(let attempt):
-            if question != nil || transfer != nil || place != .nowhere || attempt != started || isCancelled {
-                fail("a question out of place")
+            if pendingRetryRequest != nil || transfer != nil || place != .nowhere || attempt != started || isCancelled {
+                fail("a retry request out of place")
             }
-            question = attempt
+            pendingRetryRequest = attempt
         case .refreshCredential(let attempt):
             refreshes += 1
             if refresh != nil || transfer != nil || place != .nowhere || attempt != started || isCancelled {
@@ -159,8 +159,8 @@ struct LifeChecker {
             if timer != nil || place != .nowhere || attempt != started + 1 || isCancelled || delay < .zero {
                 fail("a retry out of place")
             }
-            if !isGranted { fail("a retry that nobody granted") }
-            if floor.mayBeStored, !isIdempotent, rules.keyWindow == nil { fail("a retry of what may be stored") }
+            if !isGranted { fail("a retry that was not granted") }
+            if bounds.mayBeStored, !isIdempotent, rules.keyWindow == nil { fail("a retry of what may be stored") }
             isGranted = false
             isRetryStart = true
             retries += 1
@@ -171,7 +171,7 @@ struct LifeChecker {
             timer = nil
         case .publish(let snapshot): check(snapshot)
         case .finish(let result):
-            question = nil
+            pendingRetryRequest = nil
             isGranted = false
             check(result, isSuccess: isSuccess)
         }
@@ -187,7 +187,7 @@ struct LifeChecker {
         if hops.contains(hop) || hop == rules.route?.hop { fail("in a circle to \(hop)") }
         if hop.sendsCredentials, before?.sendsCredentials == false { fail("credentials came back") }
         if hop.sendsBody, before?.sendsBody == false { fail("a body came back") }
-        if !hop.sendsBody, before?.sendsBody == true { floor.serverActed() }
+        if !hop.sendsBody, before?.sendsBody == true { bounds.serverActed() }
         isRetryStart = false
         hops.append(hop)
     }
@@ -199,7 +199,7 @@ struct LifeChecker {
         if isRetryStart, let deadline = rules.retry.deadline, elapsed - pauses.total > deadline {
             fail("a start after the deadline")
         }
-        if let window = rules.keyWindow, floor.mayBeStored, !isIdempotent, elapsed > window {
+        if let window = rules.keyWindow, bounds.mayBeStored, !isIdempotent, elapsed > window {
             fail("a start with a key that is forgotten")
         }
     }
@@ -211,7 +211,7 @@ struct LifeChecker {
         if [.waitingLine, .preparationWindow, .readyLine].contains(place), pauses.isHeld != pauses.isPaused {
             fail("held: \(pauses.isHeld), paused: \(pauses.isPaused)")
         }
-        if pauses.timer != nil, !pauses.isTransferPaused { fail("a slot is to be given back that nobody keeps") }
+        if pauses.timer != nil, !pauses.isTransferPaused { fail("a slot return is due without a paused transfer") }
         if pauses.isOverdue, !isStopSent, transfer != nil { fail("a slot was not given back in time") }
         pauses.isOverdue = false
     }
@@ -243,7 +243,7 @@ struct LifeChecker {
         }
         switch result {
         case .success(let response):
-            if !isSuccess { fail("a success that nobody reported") }
+            if !isSuccess { fail("a success that was not reported") }
             if isTerminalPublished != .succeeded { fail("success published as \(isTerminalPublished as Any)") }
             if response.attempts.count != started { fail("\(response.attempts.count) of \(started) attempts told") }
         case .failure(let error):
@@ -251,7 +251,7 @@ struct LifeChecker {
             let phase: UploadPhase = error.isCancelled ? .cancelled : .failed
             if isTerminalPublished != phase { fail("\(error.code) published as \(isTerminalPublished as Any)") }
             if error.attempts.count != started { fail("\(error.attempts.count) of \(started) attempts told") }
-            if let reason = floor.objection(to: error.outcome) { fail(reason) }
+            if let reason = bounds.violation(of: error.outcome) { fail(reason) }
         }
     }
 

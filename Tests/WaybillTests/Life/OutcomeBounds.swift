@@ -5,14 +5,14 @@ import WaybillCore
 
 /// The facts seen over all attempts, and the outcomes that they rule out.
 struct OutcomeBounds {
-    private var anythingArrived = false
+    private var isAnythingAcknowledged = false
     private var mostAcknowledged: Int64 = 0
-    private var wholeBodyLeft = false
-    private var wasRefused = false
-    private var wasPromisedYes = false
+    private var wasWholeBodySent = false
+    private var wasRejected = false
+    private var wasAccepted = false
     /// A response after the whole body does not say whether the server acted.
-    private var isLeftOpen = false
-    private var worstClaim = 0
+    private var isInconclusive = false
+    private var leastCertainClaim = 0
     private(set) var isCurrentWhole = false
     /// Whether a byte of the body was sent in this attempt, and whether its connection was new.
     private var hasCurrentSent = false
@@ -22,45 +22,46 @@ struct OutcomeBounds {
     /// rejected.
     private(set) var mayBeStored = false
 
-    private var wasTaken = false
+    private var hasServerActed = false
 
     /// The server redirected to the result: it has acted.
     mutating func serverActed() {
-        wasTaken = true
+        hasServerActed = true
     }
 
     mutating func begin() {
         (isCurrentWhole, hasCurrentSent, isCurrentFresh) = (false, false, false)
     }
 
-    mutating func see(_ event: TransferEvent) {
+    mutating func record(_ event: TransferEvent) {
         switch event {
         case .connected(let connection): isCurrentFresh = !connection.isReused
         case .progress(let progress):
             hasCurrentSent = hasCurrentSent || progress.sent > 0 || progress.acknowledged > 0
-            arrived(progress.acknowledged)
+            recordAcknowledged(progress.acknowledged)
         case .bodyAcknowledged:
-            anythingArrived = true
+            isAnythingAcknowledged = true
             isCurrentWhole = true
-        case .responseHead(let head): answered(head.status)
+        case .responseHead(let head): recordStatus(head.status)
         case .ended(let end):
-            arrived(end.evidence.acknowledged)
-            anythingArrived = anythingArrived || end.evidence.requestAcknowledged || end.evidence.sawResponseHead
+            recordAcknowledged(end.evidence.acknowledged)
+            isAnythingAcknowledged =
+                isAnythingAcknowledged || end.evidence.requestAcknowledged || end.evidence.sawResponseHead
             isCurrentWhole = isCurrentWhole || end.evidence.isBodyComplete
             switch end.result {
             case .success(let response):
-                answered(response.head.status)
+                recordStatus(response.head.status)
                 if isCurrentWhole, [408, 500, 502, 504].contains(response.head.status.code) {
-                    isLeftOpen = true
+                    isInconclusive = true
                     mayBeStored = true
                 }
                 switch end.validationFailure?.kind {
-                case .rejected, .credentialExpired, .retry: wasRefused = true
-                case .unreadable, .cancelled: worstClaim = 3
+                case .rejected, .credentialExpired, .retry: wasRejected = true
+                case .unreadable, .cancelled: leastCertainClaim = 3
                 case nil: break
                 }
             case .failure(let error):
-                worstClaim = max(worstClaim, error.outcome.uncertainty)
+                leastCertainClaim = max(leastCertainClaim, error.outcome.uncertainty)
                 if error.outcome == .unknown { mayBeStored = true }
                 // Only on a reused connection that acknowledged none of the request can a whole body be lost
                 // completely.
@@ -68,35 +69,35 @@ struct OutcomeBounds {
                 let isDead =
                     evidence.isConnectionReused && !isCurrentFresh && (hasCurrentSent || evidence.sent > 0)
                     && !evidence.requestAcknowledged
-                if isCurrentWhole, !isDead { wholeBodyLeft = true }
+                if isCurrentWhole, !isDead { wasWholeBodySent = true }
             }
         }
     }
 
-    private mutating func arrived(_ count: Int64) {
+    private mutating func recordAcknowledged(_ count: Int64) {
         mostAcknowledged = max(mostAcknowledged, count)
-        anythingArrived = anythingArrived || count > 0
+        isAnythingAcknowledged = isAnythingAcknowledged || count > 0
     }
 
-    private mutating func answered(_ status: HTTPResponse.Status) {
-        anythingArrived = true
-        if status.code >= 300 { wasRefused = true } else { wasPromisedYes = true }
+    private mutating func recordStatus(_ status: HTTPResponse.Status) {
+        isAnythingAcknowledged = true
+        if status.code >= 300 { wasRejected = true } else { wasAccepted = true }
     }
 
-    func objection(to outcome: UploadOutcome) -> String? {
-        if outcome.uncertainty < worstClaim { return "\(outcome) though the transport claimed less certainty" }
-        if wasTaken, outcome != .unknown { return "\(outcome) though the server had taken it" }
+    func violation(of outcome: UploadOutcome) -> String? {
+        if outcome.uncertainty < leastCertainClaim { return "\(outcome) although the transport claimed less certainty" }
+        if hasServerActed, outcome != .unknown { return "\(outcome) although the server had acted" }
         switch outcome {
         case .notSent:
-            if wholeBodyLeft { return "notSent though the whole body left" }
-            return anythingArrived ? "notSent though something arrived" : nil
+            if wasWholeBodySent { return "notSent although the whole body was sent" }
+            return isAnythingAcknowledged ? "notSent although bytes were acknowledged" : nil
         case .incomplete(let acknowledged):
-            if wasRefused || wasPromisedYes { return "incomplete though an answer came" }
-            if wholeBodyLeft { return "incomplete though the whole body left" }
+            if wasRejected || wasAccepted { return "incomplete although a response was received" }
+            if wasWholeBodySent { return "incomplete although the whole body was sent" }
             return acknowledged < mostAcknowledged ? "incomplete(\(acknowledged)) of \(mostAcknowledged)" : nil
         case .rejected:
-            if isLeftOpen { return "rejected though the server may have acted" }
-            return wasRefused ? nil : "rejected without an answer"
+            if isInconclusive { return "rejected although the server may have acted" }
+            return wasRejected ? nil : "rejected without a response"
         case .unknown: return nil
         }
     }

@@ -59,10 +59,10 @@ import WaybillCore
 
     @Test func `observed progress counts when the evidence of the transport omits it`() {
         var record = AttemptRecord(number: 1)
-        record.see(.progress(TransferProgress(sent: 8, acknowledged: 5, accuracy: .exact)), total: 10)
+        record.add(.progress(TransferProgress(sent: 8, acknowledged: 5, accuracy: .exact)), total: 10)
         let lost = TransferError(.connectionLost, "lost", outcome: .notSent)
         let end = TransferEnd(result: .failure(lost), evidence: TransferCounters())
-        record.see(.ended(end), total: 10)
+        record.add(.ended(end), total: 10)
         #expect(record.outcome(of: lost) == .incomplete(acknowledged: 5))
     }
 }

@@ -50,9 +50,9 @@ import WaybillCore
         #expect(machine.snapshot.acknowledged == 0)
         #expect(names(machine.handle(.resume())) == ["release", "queued"])
         #expect(names(machine.handle(.admitted())) == ["connecting", "start 2"])
-        let attempts = try response(of: answer(&machine, attempt: 2)).attempts
+        let attempts = try response(of: respond(&machine, attempt: 2)).attempts
         #expect(attempts.map(\.code) == [.paused, nil])
-        #expect(attempts.map(\.sequel) == [.restart, .end])
+        #expect(attempts.map(\.disposition) == [.restart, .end])
         #expect(attempts[0].outcome == .incomplete(acknowledged: 6))
         #expect(
             attempts[0].description
@@ -71,12 +71,12 @@ import WaybillCore
         var machine = sending()
         _ = machine.handle(.pause())
         _ = machine.handle(.slotReturnDue(pause: 1))
-        #expect(try response(of: answer(&machine, attempt: 1)).status == .ok)
+        #expect(try response(of: respond(&machine, attempt: 1)).status == .ok)
     }
 
     @Test func `a pause after the last byte does not pause the transfer`() {
         var machine = sending()
-        _ = tell(&machine, .bodyAcknowledged)
+        _ = send(&machine, .bodyAcknowledged)
         #expect(names(machine.handle(.pause())) == ["awaitingResponse paused"])
         #expect(names(machine.handle(.slotReturnDue(pause: 1))) == [])
 
@@ -85,7 +85,7 @@ import WaybillCore
         _ = late.handle(.pause())
         let whole = TransferProgress(sent: 10, acknowledged: 7, accuracy: .exact)
         #expect(
-            names(tell(&late, .progress(whole))) == ["unscheduleSlotReturn", "resumeTransfer", "sending paused"])
+            names(send(&late, .progress(whole))) == ["unscheduleSlotReturn", "resumeTransfer", "sending paused"])
 
         var empty = UploadStateMachine(UploadRules())
         start(&empty, total: 0)
@@ -94,10 +94,10 @@ import WaybillCore
 
     @Test func `an attempt that fails after a late pause requeues the next one as held`() {
         var machine = sending()
-        _ = tell(&machine, .bodyAcknowledged)
+        _ = send(&machine, .bodyAcknowledged)
         _ = machine.handle(.pause())
         let unavailable = TransferResponse(head: HTTPResponse(status: .serviceUnavailable))
-        _ = tell(&machine, .ended(TransferEnd(result: .success(unavailable), evidence: TransferCounters())))
+        _ = send(&machine, .ended(TransferEnd(result: .success(unavailable), evidence: TransferCounters())))
         #expect(
             names(machine.handle(.retryDecided(attempt: 1, isGranted: true))) == ["retrying paused", "retry 2"])
         #expect(names(machine.handle(.retryDue(attempt: 2))) == ["queued paused", "requeue held"])
@@ -128,7 +128,7 @@ import WaybillCore
         #expect(
             names(stopped(&machine, .connectionLost)) == ["releaseSlot", "restarted(attempt: 2)", "queued", "requeue"])
         // A connection that made progress after resuming fails like any other.
-        _ = tell(&moved, .progress(TransferProgress(sent: 8, acknowledged: 7, accuracy: .exact)))
+        _ = send(&moved, .progress(TransferProgress(sent: 8, acknowledged: 7, accuracy: .exact)))
         #expect(
             names(stopped(&moved, .connectionLost))
                 == ["releaseSlot", "failed", "connectionLost: incomplete after 7 bytes"])
@@ -140,7 +140,7 @@ import WaybillCore
             _ = machine.handle(.pause())
             let end = TransferEnd(
                 result: .success(TransferResponse(head: HTTPResponse(status: status))), evidence: TransferCounters())
-            let actions = names(tell(&machine, .ended(end)))
+            let actions = names(send(&machine, .ended(end)))
             #expect(actions.contains("requeue held") == follows)
         }
     }
@@ -211,12 +211,12 @@ import WaybillCore
     private func sending(retry: RetryPolicy = .standard, isReplayable: Bool = true) -> UploadStateMachine {
         var machine = UploadStateMachine(UploadRules(retry: retry))
         start(&machine, isReplayable: isReplayable)
-        _ = tell(&machine, .connected(TransferConnection(isReused: false, peerAddress: "192.0.2.1", peerPort: 80)))
-        _ = tell(&machine, .progress(TransferProgress(sent: 6, acknowledged: 6, accuracy: .exact)))
+        _ = send(&machine, .connected(TransferConnection(isReused: false, peerAddress: "192.0.2.1", peerPort: 80)))
+        _ = send(&machine, .progress(TransferProgress(sent: 6, acknowledged: 6, accuracy: .exact)))
         return machine
     }
 
-    private func tell(
+    private func send(
         _ machine: inout UploadStateMachine, _ event: TransferEvent, attempt: Int = 1, elapsed: Duration = .zero
     ) -> [UploadStateMachine.Action] {
         machine.handle(.transfer(event, attempt: attempt, jitter: 0, elapsed: elapsed))
@@ -229,13 +229,13 @@ import WaybillCore
         let evidence = TransferCounters(sent: 6, acknowledged: 6, requestAcknowledged: true, isBodyComplete: whole)
         let outcome: UploadOutcome = whole ? .unknown : .incomplete(acknowledged: 6)
         let end = TransferEnd(result: .failure(TransferError(code, "stopped", outcome: outcome)), evidence: evidence)
-        return tell(&machine, .ended(end), elapsed: elapsed)
+        return send(&machine, .ended(end), elapsed: elapsed)
     }
 
-    private func answer(_ machine: inout UploadStateMachine, attempt: Int) -> [UploadStateMachine.Action] {
+    private func respond(_ machine: inout UploadStateMachine, attempt: Int) -> [UploadStateMachine.Action] {
         let response = TransferResponse(head: HTTPResponse(status: .ok))
         let end = TransferEnd(result: .success(response), evidence: TransferCounters())
-        return tell(&machine, .ended(end), attempt: attempt)
+        return send(&machine, .ended(end), attempt: attempt)
     }
 
     private func response(of actions: [UploadStateMachine.Action]) throws -> UploadResponse {

@@ -17,7 +17,7 @@ struct PauseTracker {
     var isOverdue = false
     private var since = Duration.zero
 
-    mutating func see(_ event: UploadStateMachine.Event, isCancelled: Bool) {
+    mutating func record(_ event: UploadStateMachine.Event, isCancelled: Bool) {
         switch event {
         case .pause(let elapsed) where !isPaused && !isCancelled:
             isPaused = true
@@ -42,7 +42,7 @@ struct PauseTracker {
             return nil
         case .requeueHeld:
             defer { isHeld = true }
-            return isPaused ? nil : "a step back of one that is not paused"
+            return isPaused ? nil : "an unpaused upload was requeued as held"
         case .startTransfer:
             wasTransferPaused = false
             return nil
@@ -57,13 +57,14 @@ struct PauseTracker {
                 isTransferPaused = true
                 wasTransferPaused = true
             }
-            return transfer != nil && !isTransferPaused && isPaused ? nil : "nothing to make stand"
+            return transfer != nil && !isTransferPaused && isPaused ? nil : "no transfer to pause"
         case .resumeTransfer:
             defer { isTransferPaused = false }
-            return transfer != nil && isTransferPaused ? nil : "nothing that stands"
+            return transfer != nil && isTransferPaused ? nil : "no paused transfer"
         case .scheduleSlotReturn(let delay, let pause):
             defer { timer = pause }
-            return timer == nil && isTransferPaused && delay >= .zero ? nil : "a second timer, or one for nothing"
+            return timer == nil && isTransferPaused && delay >= .zero
+                ? nil : "a second slot timer, or one without a paused transfer"
         case .unscheduleSlotReturn:
             defer { timer = nil }
             return timer == nil ? "no slot timer to stop" : nil

@@ -81,7 +81,7 @@ struct RandomLife {
             return .transfer(
                 event, attempt: attempt, jitter: .random(in: 0...1, using: &random), elapsed: now)
         }
-        if let attempt = checker.question {
+        if let attempt = checker.pendingRetryRequest {
             return .retryDecided(attempt: attempt, isGranted: Int.random(in: 0..<5, using: &random) > 0)
         }
         if let attempt = checker.refresh {

@@ -21,7 +21,7 @@ struct RandomQueueMoves {
     /// - Returns: The calls of the queue; `nil` when the move did nothing.
     mutating func move(_ number: Int, _ random: inout SeededGenerator) -> AdmissionQueue.Calls? {
         let priority = UploadPriority.allCases.randomElement(using: &random)!
-        let somebody = UploadID(rawValue: UInt64.random(in: 0...UInt64(number), using: &random))
+        let anyID = UploadID(rawValue: UInt64.random(in: 0...UInt64(number), using: &random))
         switch Int.random(in: 0..<18, using: &random) {
         case 0, 1, 2: return join(UploadID(rawValue: UInt64(number)), priority, &random)
         case 3, 4, 5:
@@ -35,12 +35,12 @@ struct RandomQueueMoves {
             return queue.leave(member.id)
         case 9: return requeue(&random)
         case 10:
-            naive.change(somebody) { $0.priority = priority }
-            return queue.prioritize(somebody, priority)
+            naive.change(anyID) { $0.priority = priority }
+            return queue.prioritize(anyID, priority)
         case 11, 12:
             // Uploads that wait long are often held, so that lines contain many held ones.
-            naive.change(somebody) { $0.isHeld = true }
-            return queue.hold(somebody)
+            naive.change(anyID) { $0.isHeld = true }
+            return queue.hold(anyID)
         case 13, 14:
             let all = naive.waiting + naive.preparing + naive.ready + naive.running
             guard let member = all.filter(\.isHeld).randomElement(using: &random) else { return nil }
@@ -58,8 +58,8 @@ struct RandomQueueMoves {
             naive.groupSlots[group] = slots
             return queue.limit(group: group, to: slots)
         default:
-            naive.leave(somebody)
-            return queue.leave(somebody)
+            naive.leave(anyID)
+            return queue.leave(anyID)
         }
     }
 

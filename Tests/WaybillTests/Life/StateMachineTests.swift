@@ -11,21 +11,21 @@ import WaybillCore
         #expect(names(machine.handle(.mayPrepare)) == ["preparing", "prepare"])
         #expect(names(machine.handle(.prepared(total: 10, isReplayable: true))) == ["queued", "awaitSlot"])
         #expect(names(machine.handle(.admitted())) == ["connecting", "start 1"])
-        #expect(names(tell(&machine, connected)) == ["sending"])
-        #expect(names(tell(&machine, progress(6))) == ["sending"])
-        #expect(names(tell(&machine, progress(6))) == [])
-        #expect(names(tell(&machine, .bodyAcknowledged)) == ["awaitingResponse"])
+        #expect(names(send(&machine, connected)) == ["sending"])
+        #expect(names(send(&machine, progress(6))) == ["sending"])
+        #expect(names(send(&machine, progress(6))) == [])
+        #expect(names(send(&machine, .bodyAcknowledged)) == ["awaitingResponse"])
         #expect(machine.snapshot.acknowledged == 10)
-        #expect(names(tell(&machine, .responseHead(HTTPResponse(status: .ok)))) == [])
-        #expect(names(tell(&machine, answer(.ok))) == ["releaseSlot", "succeeded", "success 200"])
-        #expect(names(tell(&machine, answer(.ok))) == [])
+        #expect(names(send(&machine, .responseHead(HTTPResponse(status: .ok)))) == [])
+        #expect(names(send(&machine, responseEnd(.ok))) == ["releaseSlot", "succeeded", "success 200"])
+        #expect(names(send(&machine, responseEnd(.ok))) == [])
         #expect(names(machine.handle(.cancel)) == [])
     }
 
     @Test func `a failed attempt is retried after its delay, from zero`() {
         var machine = running()
-        _ = tell(&machine, progress(6))
-        #expect(names(tell(&machine, lost(at: 6), jitter: 0.5)) == ["releaseSlot", "ask for a retry after 1"])
+        _ = send(&machine, progress(6))
+        #expect(names(send(&machine, lost(at: 6), jitter: 0.5)) == ["releaseSlot", "request a retry after 1"])
         #expect(names(machine.handle(.retryDecided(attempt: 2, isGranted: true))) == [])
         #expect(names(grant(&machine)) == ["retrying", "retry 2 in 500 ms"])
         #expect(machine.snapshot.acknowledged == 6)
@@ -34,9 +34,9 @@ import WaybillCore
         #expect(machine.snapshot.acknowledged == 0)
         #expect(names(machine.handle(.admitted())) == ["connecting", "start 2"])
         // Later events of the first attempt are ignored.
-        #expect(names(tell(&machine, progress(9), attempt: 1)) == [])
-        #expect(names(tell(&machine, answer(.ok), attempt: 1)) == [])
-        #expect(names(tell(&machine, answer(.ok), attempt: 2)) == ["releaseSlot", "succeeded", "success 200"])
+        #expect(names(send(&machine, progress(9), attempt: 1)) == [])
+        #expect(names(send(&machine, responseEnd(.ok), attempt: 1)) == [])
+        #expect(names(send(&machine, responseEnd(.ok), attempt: 2)) == ["releaseSlot", "succeeded", "success 200"])
     }
 
     @Test func `cancelling releases everything in each phase`() {
@@ -57,15 +57,15 @@ import WaybillCore
         #expect(names(queued.handle(.cancel)) == ["withdraw", "cancelled", "cancelled: not sent"])
 
         var sending = running()
-        _ = tell(&sending, progress(6))
+        _ = send(&sending, progress(6))
         #expect(names(sending.handle(.cancel)) == ["cancelTransfer"])
         #expect(names(sending.handle(.cancel)) == [])
         #expect(
-            names(tell(&sending, lost(at: 6, .cancelled)))
+            names(send(&sending, lost(at: 6, .cancelled)))
                 == ["releaseSlot", "cancelled", "cancelled: incomplete after 6 bytes"])
 
         var retrying = running()
-        _ = tell(&retrying, lost(at: 0))
+        _ = send(&retrying, lost(at: 0))
         _ = grant(&retrying)
         #expect(
             names(retrying.handle(.cancel)) == ["unscheduleRetry", "cancelled", "cancelled: incomplete after 0 bytes"])
@@ -73,17 +73,17 @@ import WaybillCore
 
     @Test func `a retry refused by the budget ends with the previous failure`() throws {
         var machine = running()
-        _ = tell(&machine, lost(at: 6))
+        _ = send(&machine, lost(at: 6))
         let actions = grant(&machine, false)
         #expect(names(actions) == ["failed", "connectionLost: incomplete after 6 bytes"])
         guard case .finish(.failure(let error)) = actions.last else { return }
-        #expect(error.attempts.map(\.sequel) == [.noRetry(.budgetExhausted)])
+        #expect(error.attempts.map(\.disposition) == [.noRetry(.budgetExhausted)])
         #expect(names(grant(&machine)) == [])
     }
 
     @Test func `a cancel while the retry budget decides ends the upload immediately`() {
         var machine = running()
-        _ = tell(&machine, lost(at: 6))
+        _ = send(&machine, lost(at: 6))
         #expect(names(machine.handle(.cancel)) == ["cancelled", "cancelled: incomplete after 6 bytes"])
         #expect(names(grant(&machine)) == [])
     }
@@ -91,7 +91,7 @@ import WaybillCore
     @Test func `a retry that was queued beyond the deadline does not start`() {
         var machine = UploadStateMachine(UploadRules(retry: RetryPolicy(deadline: .seconds(10))))
         start(&machine)
-        _ = tell(&machine, lost(at: 6))
+        _ = send(&machine, lost(at: 6))
         _ = grant(&machine)
         _ = machine.handle(.retryDue(attempt: 2))
         var onTime = machine
@@ -103,33 +103,33 @@ import WaybillCore
     @Test func `a response that arrives after a cancel succeeds`() {
         var machine = running()
         _ = machine.handle(.cancel)
-        #expect(names(tell(&machine, answer(.ok))) == ["releaseSlot", "succeeded", "success 200"])
+        #expect(names(send(&machine, responseEnd(.ok))) == ["releaseSlot", "succeeded", "success 200"])
     }
 
     @Test func `a rejection that arrives after a cancel is not retried`() throws {
         var machine = running()
         _ = machine.handle(.cancel)
-        let actions = tell(&machine, answer(.serviceUnavailable))
+        let actions = send(&machine, responseEnd(.serviceUnavailable))
         #expect(names(actions) == ["releaseSlot", "cancelled", "cancelled: rejected"])
     }
 
     @Test func `the outcome is that of the least certain attempt`() {
         var machine = running()
-        _ = tell(&machine, lost(at: 7))
+        _ = send(&machine, lost(at: 7))
         _ = grant(&machine)
         _ = machine.handle(.retryDue(attempt: 2))
         _ = machine.handle(.admitted())
         let refused = TransferEnd(
             result: .failure(TransferError(.certificateNotTrusted, "no", outcome: .notSent)),
             evidence: TransferCounters())
-        let actions = tell(&machine, .ended(refused), attempt: 2)
+        let actions = send(&machine, .ended(refused), attempt: 2)
         #expect(names(actions) == ["releaseSlot", "failed", "certificateNotTrusted: incomplete after 7 bytes"])
     }
 
     @Test func `a 2xx status that the caller does not accept has an unknown outcome`() {
         var machine = UploadStateMachine(UploadRules(accepts: .only([201])))
         start(&machine)
-        #expect(names(tell(&machine, answer(.ok))) == ["releaseSlot", "failed", "rejected: outcome unknown"])
+        #expect(names(send(&machine, responseEnd(.ok))) == ["releaseSlot", "failed", "rejected: outcome unknown"])
     }
 
     // MARK: - Words for it
@@ -155,7 +155,7 @@ import WaybillCore
         return machine
     }
 
-    private func tell(
+    private func send(
         _ machine: inout UploadStateMachine, _ event: TransferEvent, attempt: Int = 1, jitter: Double = 0
     ) -> [UploadStateMachine.Action] {
         machine.handle(.transfer(event, attempt: attempt, jitter: jitter))
@@ -173,7 +173,7 @@ import WaybillCore
         .progress(TransferProgress(sent: count, acknowledged: count, accuracy: .exact))
     }
 
-    private func answer(_ status: HTTPResponse.Status) -> TransferEvent {
+    private func responseEnd(_ status: HTTPResponse.Status) -> TransferEvent {
         .ended(
             TransferEnd(
                 result: .success(TransferResponse(head: HTTPResponse(status: status))), evidence: TransferCounters()))
@@ -192,7 +192,7 @@ import WaybillCore
             case .join(let isHeld): isHeld ? "join held" : "join"
             case .requeue(let isHeld): isHeld ? "requeue held" : "requeue"
             case .startTransfer(let attempt): "start \(attempt)"
-            case .requestRetry(let attempt): "ask for a retry after \(attempt)"
+            case .requestRetry(let attempt): "request a retry after \(attempt)"
             case .scheduleRetry(let delay, let attempt):
                 "retry \(attempt) in \(Int((delay / .milliseconds(1)).rounded())) ms"
             case .finish(.success(let response)): "success \(response.status.code)"

@@ -19,7 +19,7 @@ import Testing
         var head = HTTPResponse(status: .init(code: status))
         head.headerFields[.location] = location
         return switch route.decision(after: head, isReplayable: isReplayable) {
-        case .stay: "stay"
+        case .none: "none"
         case .refuse(let code, _): "\(code)"
         case .ignore: "ignored"
         case .follow(let hop):
@@ -34,8 +34,8 @@ import Testing
         (301, .standard, "redirectWouldDropBody"), (302, .standard, "redirectWouldDropBody"),
         (301, .asGET, "GET https://me:pw@a.example/new secrets"),
         (302, .resend, "POST https://me:pw@a.example/new body secrets"),
-        (300, .standard, "stay"), (304, .standard, "stay"), (305, .standard, "stay"), (306, .standard, "stay"),
-        (200, .standard, "stay"), (404, .standard, "stay"), (307, .returned, "ignored"), (302, .returned, "ignored"),
+        (300, .standard, "none"), (304, .standard, "none"), (305, .standard, "none"), (306, .standard, "none"),
+        (200, .standard, "none"), (404, .standard, "none"), (307, .returned, "ignored"), (302, .returned, "ignored"),
     ])
     func `status and policy decide redirects of a body`(status: Int, policy: RedirectPolicy, result expected: String) {
         #expect(result(route(.post, policy), status) == expected)
@@ -71,7 +71,7 @@ import Testing
 
     @Test func `a redirect without a location is refused or returned`() {
         #expect(result(route(), 307, nil) == "redirectRefused")
-        #expect(result(route(.post, .returned), 307, nil) == "stay")
+        #expect(result(route(.post, .returned), 307, nil) == "none")
     }
 
     private func message(
@@ -80,7 +80,7 @@ import Testing
         let head = HTTPResponse(status: .init(code: status), headerFields: [.location: location])
         return switch route.decision(after: head, isReplayable: isReplayable) {
         case .refuse(_, let message), .ignore(let message): message
-        case .stay, .follow: ""
+        case .none, .follow: ""
         }
     }
 

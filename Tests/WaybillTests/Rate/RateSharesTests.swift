@@ -88,18 +88,18 @@ import WaybillCore
             let groups = ["a": Int64.random(in: 1...60, using: &random), "b": .random(in: 1...60, using: &random)]
             let limit = Bool.random(using: &random) ? Int64.random(in: 1...150, using: &random) : nil
             let members = (0..<Int.random(in: 1...7, using: &random)).map { _ in
-                Pot(
+                Bucket(
                     group: [nil, "a", "b", "c"].randomElement(using: &random)!,
                     limit: Bool.random(using: &random) ? Int64.random(in: 1...40, using: &random) : nil)
             }
             var shares = RateShares()
             shares.limit(to: limit.map { .bytes($0) })
             for (group, limit) in groups { shares.limit(group: group, to: .bytes(limit)) }
-            for (number, pot) in members.enumerated() {
-                shares.join(id(number), group: pot.group, limit: pot.limit.map { .bytes($0) })
+            for (number, bucket) in members.enumerated() {
+                shares.join(id(number), group: bucket.group, limit: bucket.limit.map { .bytes($0) })
             }
-            let poured = Self.pour(members, groups, limit)
-            for (number, amount) in poured.enumerated() {
+            let filled = Self.fill(members, groups, limit)
+            for (number, amount) in filled.enumerated() {
                 let share = shares.shares[id(number)]
                 // Whole bytes: the remainder, fewer bytes than members, may go to any member.
                 let isNear = amount.map { abs($0 - (share ?? -100)) <= 7 || (share == 1 && $0 == 0) } ?? (share == nil)
@@ -110,19 +110,19 @@ import WaybillCore
         }
     }
 
-    private struct Pot {
+    private struct Bucket {
         var group: String?
         var limit: Int64?
     }
 
-    private static func pour(_ pots: [Pot], _ groups: [String: Int64], _ limit: Int64?) -> [Int64?] {
-        let isBound = pots.map { limit != nil || $0.limit != nil || $0.group.flatMap { groups[$0] } != nil }
-        var amounts = pots.map { _ in Int64(0) }
+    private static func fill(_ buckets: [Bucket], _ groups: [String: Int64], _ limit: Int64?) -> [Int64?] {
+        let isBound = buckets.map { limit != nil || $0.limit != nil || $0.group.flatMap { groups[$0] } != nil }
+        var amounts = buckets.map { _ in Int64(0) }
         while true {
-            let candidates = pots.indices.filter { index in
-                let inGroup = pots.indices.filter { pots[$0].group == pots[index].group }.map { amounts[$0] }
-                return isBound[index] && amounts[index] < pots[index].limit ?? .max
-                    && inGroup.reduce(0, +) < pots[index].group.flatMap { groups[$0] } ?? .max
+            let candidates = buckets.indices.filter { index in
+                let inGroup = buckets.indices.filter { buckets[$0].group == buckets[index].group }.map { amounts[$0] }
+                return isBound[index] && amounts[index] < buckets[index].limit ?? .max
+                    && inGroup.reduce(0, +) < buckets[index].group.flatMap { groups[$0] } ?? .max
             }
             guard amounts.reduce(0, +) < limit ?? .max, let least = candidates.min(by: { amounts[$0] < amounts[$1] })
             else { break }
@@ -132,9 +132,10 @@ import WaybillCore
     }
 
     private func expect(
-        _ told: [UploadID: Int64?], _ expected: [UploadID: Int64?], sourceLocation: SourceLocation = #_sourceLocation
+        _ reported: [UploadID: Int64?], _ expected: [UploadID: Int64?],
+        sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        #expect(told == expected, sourceLocation: sourceLocation)
+        #expect(reported == expected, sourceLocation: sourceLocation)
     }
 
     private func changes(of shares: inout RateShares) -> [UploadID: Int64?] {

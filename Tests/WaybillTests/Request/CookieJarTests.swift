@@ -107,7 +107,7 @@ import WaybillTesting
         #expect(transport.transfers.map { $0.request.headers[.cookie] } == ["own=1", "own=1; sid=s3cret"])
         #expect(bare.transfers.allSatisfy { $0.request.headers[.cookie] == nil })
         var options = UploadOptions()
-        options.omits = .cookies
+        options.excludedDefaults = .cookies
         _ = try await session.upload(.data([1]), to: SessionWorld.url, options: options)
         #expect(transport.transfers[2].request.headers[.cookie] == nil)
     }

@@ -95,7 +95,7 @@ import WaybillCore
                   --form-string 'a=1'
                 """)
         request.options = UploadOptions()
-        request.options?.omits = .all
+        request.options?.excludedDefaults = .all
         #expect(session.curlCommand(for: request) == "curl 'https://h.example/api/up%20load' \\\n  --form-string 'a=1'")
     }
 }

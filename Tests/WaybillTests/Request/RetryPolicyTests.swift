@@ -8,9 +8,9 @@ import WaybillCore
     @Test func `very long delays do not overflow`() {
         let policy = RetryPolicy(
             maxRetries: 100, baseDelay: .seconds(1 << 60), maxDelay: .seconds(1 << 61))
-        let question = RetryPolicy.Question(
+        let context = RetryPolicy.Context(
             attempt: 90, code: .connectionLost, outcome: .notSent, isReplayable: true, response: nil)
-        #expect(policy.delay(after: question, jitter: 1) == .seconds(1 << 61))
+        #expect(policy.delay(after: context, jitter: 1) == .seconds(1 << 61))
     }
 
     @Test(arguments: [
@@ -62,9 +62,9 @@ import WaybillCore
     ])
     func `Retry-After in seconds is a capped minimum delay`(text: String, seconds: Int?) {
         let head = HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: text])
-        let question = RetryPolicy.Question(
+        let context = RetryPolicy.Context(
             attempt: 1, code: .rejected, outcome: .rejected, isReplayable: true, response: head)
-        #expect(RetryPolicy.standard.delay(after: question, jitter: 0) == .seconds(seconds ?? 0))
+        #expect(RetryPolicy.standard.delay(after: context, jitter: 0) == .seconds(seconds ?? 0))
     }
 
     @Test(arguments: [
@@ -74,70 +74,70 @@ import WaybillCore
     func `Retry-After as a date is relative to the Date of the response`(text: String, seconds: Int) {
         var head = HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: text])
         head.headerFields[.date] = "Sun, 06 Nov 1994 08:49:37 GMT"
-        let question = RetryPolicy.Question(
+        let context = RetryPolicy.Context(
             attempt: 1, code: .rejected, outcome: .rejected, isReplayable: true, response: head)
-        #expect(RetryPolicy.standard.delay(after: question, jitter: 0) == .seconds(seconds))
+        #expect(RetryPolicy.standard.delay(after: context, jitter: 0) == .seconds(seconds))
     }
 
     @Test func `the longer of Retry-After and backoff applies, with its source`() {
         let head = HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: "1"])
-        let question = RetryPolicy.Question(
+        let context = RetryPolicy.Context(
             attempt: 3, code: .rejected, outcome: .rejected, isReplayable: true, response: head)
         #expect(
-            RetryPolicy.standard.answer(to: question, jitter: 0.1)
+            RetryPolicy.standard.decision(for: context, jitter: 0.1)
                 == .retry(.init(delay: .seconds(1), source: .retryAfter, limits: [])))
         #expect(
-            RetryPolicy.standard.answer(to: question, jitter: 0.5)
+            RetryPolicy.standard.decision(for: context, jitter: 0.5)
                 == .retry(.init(delay: .seconds(2), source: .backoff, limits: [])))
     }
 
     /// Outcome of this attempt, whether an earlier one may be stored, idempotent, window, elapsed, status, and the
     /// reason or `nil` for a retry.
     @Test(arguments: [
-        Case(.unknown, window: nil, answer: "the server may have acted on the upload"),
-        Case(.unknown, window: 60, answer: nil),
-        Case(.unknown, window: 60, elapsed: 60, answer: nil),
-        Case(.unknown, window: 60, elapsed: 61, answer: "the idempotency key may have expired on the server"),
-        Case(.unknown, isIdempotent: true, answer: nil),
-        Case(.unknown, status: 500, answer: "the server may have acted on the upload"),
-        Case(.unknown, status: 408, answer: "the server may have acted on the upload"),
-        Case(.unknown, window: 60, status: 504, answer: nil),
-        Case(.unknown, isIdempotent: true, status: 502, answer: nil),
-        Case(.rejected, mayBeStored: true, isIdempotent: true, status: 503, answer: nil),
-        Case(.notSent, mayBeStored: true, answer: "the server may have acted on the upload"),
-        Case(.notSent, mayBeStored: true, window: 60, answer: nil),
+        Case(.unknown, window: nil, expected: "the server may have acted on the upload"),
+        Case(.unknown, window: 60, expected: nil),
+        Case(.unknown, window: 60, elapsed: 60, expected: nil),
+        Case(.unknown, window: 60, elapsed: 61, expected: "the idempotency key may have expired on the server"),
+        Case(.unknown, isIdempotent: true, expected: nil),
+        Case(.unknown, status: 500, expected: "the server may have acted on the upload"),
+        Case(.unknown, status: 408, expected: "the server may have acted on the upload"),
+        Case(.unknown, window: 60, status: 504, expected: nil),
+        Case(.unknown, isIdempotent: true, status: 502, expected: nil),
+        Case(.rejected, mayBeStored: true, isIdempotent: true, status: 503, expected: nil),
+        Case(.notSent, mayBeStored: true, expected: "the server may have acted on the upload"),
+        Case(.notSent, mayBeStored: true, window: 60, expected: nil),
         Case(
             .notSent, mayBeStored: true, window: 60, elapsed: 99,
-            answer: "the idempotency key may have expired on the server"),
-        Case(.notSent, window: 60, elapsed: 99, answer: nil),
-        Case(.rejected, mayBeStored: true, status: 503, answer: "the server may have acted on the upload"),
-        Case(.rejected, mayBeStored: true, window: 60, status: 409, answer: nil),
-        Case(.rejected, window: 60, status: 409, answer: ""),
-        Case(.rejected, mayBeStored: true, status: 409, answer: ""),
-        Case(.unknown, window: 60, status: 200, answer: ""),
+            expected: "the idempotency key may have expired on the server"),
+        Case(.notSent, window: 60, elapsed: 99, expected: nil),
+        Case(.rejected, mayBeStored: true, status: 503, expected: "the server may have acted on the upload"),
+        Case(.rejected, mayBeStored: true, window: 60, status: 409, expected: nil),
+        Case(.rejected, window: 60, status: 409, expected: ""),
+        Case(.rejected, mayBeStored: true, status: 409, expected: ""),
+        Case(.unknown, window: 60, status: 200, expected: ""),
     ])
     func `an upload that may be stored is only retried with an honoured key`(row: Case) {
-        var question = RetryPolicy.Question(
+        var context = RetryPolicy.Context(
             attempt: 1, code: .connectionLost, outcome: row.outcome, isReplayable: true,
             response: row.status.map { HTTPResponse(status: .init(code: $0)) })
-        question.mayBeStored = row.mayBeStored
-        question.isIdempotent = row.isIdempotent
-        question.keyWindow = row.window.map { .seconds($0) }
-        question.elapsed = .seconds(row.elapsed)
-        switch RetryPolicy.standard.answer(to: question, jitter: 0) {
-        case .retry: #expect(row.answer == nil)
-        case .stop(let reason): #expect(reason?.description ?? "" == row.answer)
+        context.mayBeStored = row.mayBeStored
+        context.isIdempotent = row.isIdempotent
+        context.keyWindow = row.window.map { .seconds($0) }
+        context.elapsed = .seconds(row.elapsed)
+        switch RetryPolicy.standard.decision(for: context, jitter: 0) {
+        case .retry: #expect(row.expected == nil)
+        case .stop(let reason): #expect(reason?.description ?? "" == row.expected)
         }
     }
 
     @Test func `no retry starts after the deadline`() {
         let policy = RetryPolicy(deadline: .seconds(10))
-        var question = RetryPolicy.Question(attempt: 1, code: .stalled, outcome: .notSent, isReplayable: true)
-        question.elapsed = .seconds(9)
-        #expect(policy.delay(after: question, jitter: 1) == .seconds(1))
-        question.elapsed = .milliseconds(9_001)
-        #expect(policy.answer(to: question, jitter: 1) == .stop(.deadlinePassed))
-        #expect(policy.delay(after: question, jitter: 0.5) == .milliseconds(500))
+        var context = RetryPolicy.Context(attempt: 1, code: .stalled, outcome: .notSent, isReplayable: true)
+        context.elapsed = .seconds(9)
+        #expect(policy.delay(after: context, jitter: 1) == .seconds(1))
+        context.elapsed = .milliseconds(9_001)
+        #expect(policy.decision(for: context, jitter: 1) == .stop(.deadlinePassed))
+        #expect(policy.delay(after: context, jitter: 0.5) == .milliseconds(500))
     }
 
     struct Case: Sendable {
@@ -147,11 +147,11 @@ import WaybillCore
         var window: Int?
         var elapsed = 0
         var status: Int?
-        var answer: String?
+        var expected: String?
 
         init(
             _ outcome: UploadOutcome, mayBeStored: Bool = false, isIdempotent: Bool = false, window: Int? = nil,
-            elapsed: Int = 0, status: Int? = nil, answer: String?
+            elapsed: Int = 0, status: Int? = nil, expected: String?
         ) {
             self.outcome = outcome
             self.mayBeStored = mayBeStored
@@ -159,7 +159,7 @@ import WaybillCore
             self.window = window
             self.elapsed = elapsed
             self.status = status
-            self.answer = answer
+            self.expected = expected
         }
     }
 
@@ -167,9 +167,9 @@ import WaybillCore
         _ code: String, _ outcome: UploadOutcome, _ policy: RetryPolicy = .standard, status: Int? = nil,
         attempt: Int = 1, jitter: Double = 0.5, isReplayable: Bool = true
     ) -> Duration? {
-        let question = RetryPolicy.Question(
+        let context = RetryPolicy.Context(
             attempt: attempt, code: UploadError.Code(code), outcome: outcome, isReplayable: isReplayable,
             response: status.map { HTTPResponse(status: .init(code: $0)) })
-        return policy.delay(after: question, jitter: jitter)
+        return policy.delay(after: context, jitter: jitter)
     }
 }

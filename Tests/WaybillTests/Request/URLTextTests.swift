@@ -96,7 +96,7 @@ import WaybillTesting
         }
         for omitted in [[], .commonFields, .headers, .userAgent, .all] as [SessionDefaults] {
             var options = UploadOptions()
-            options.omits = omitted
+            options.excludedDefaults = omitted
             _ = try await session.upload([.text("a", "b")], to: SessionWorld.url, options: options)
         }
         let sent = transport.transfers

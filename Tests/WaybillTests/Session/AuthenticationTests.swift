@@ -65,7 +65,7 @@ import WaybillTesting
             UploadSession(), server.url(), .digest(user: "clerk", password: .secret("pa55word"))
         ).response
         #expect(response.status == .ok)
-        #expect(response.attempts.map(\.sequel) == [.freshCredential, .end])
+        #expect(response.attempts.map(\.disposition) == [.freshCredential, .end])
         #expect(server.requests.map { $0.body.count } == [0, 1_000, 0, 1_000])
         #expect(server.requests[3].value(of: "Authorization")?.contains("nonce=\"3\"") == true)
         #expect(!server.requests.map { $0.lines.joined() }.joined().contains("pa55word"))
@@ -137,7 +137,7 @@ import WaybillTesting
         let tasks = (0..<20).map { _ in start(world.session, SessionWorld.url, .refreshing(refresher)) }
         for task in tasks {
             let response = try await task.response
-            if response.attempts.count == 2 { #expect(response.attempts[0].sequel == .freshCredential) }
+            if response.attempts.count == 2 { #expect(response.attempts[0].disposition == .freshCredential) }
         }
         #expect(fetches.value == 1)
     }
@@ -153,8 +153,8 @@ import WaybillTesting
             return BearerToken(.secret("new"))
         }
         var configuration = UploadSession.Configuration()
-        configuration.slots = 20
-        configuration.slotsPerHost = 20
+        configuration.maximumConcurrentTransfers = 20
+        configuration.maximumConcurrentTransfersPerHost = 20
         let session = UploadSession(configuration: configuration)
         let tasks = (0..<20).map { _ in start(session, server.url(), .refreshing(refresher)) }
         for task in tasks { #expect(try await task.response.attempts.count == 2) }
@@ -195,16 +195,16 @@ import WaybillTesting
     }
 
     @Test func `a failed refresh is reported with its cause`() async throws {
-        struct NoWay: Error {}
-        let refresher = BearerRefresher(token: BearerToken(.secret("old"))) { throw NoWay() }
+        struct RefreshError: Error {}
+        let refresher = BearerRefresher(token: BearerToken(.secret("old"))) { throw RefreshError() }
         let world = SessionWorld([.responding(.unauthorized)])
         let error = try #require(await start(world.session, SessionWorld.url, .refreshing(refresher)).error())
         #expect(error.code == .credentialRefreshFailed)
-        #expect(error.cause is NoWay)
+        #expect(error.cause is RefreshError)
         #expect(error.outcome == .rejected)
         #expect(error.response?.status == .unauthorized)
 
-        let none = BearerRefresher { throw NoWay() }
+        let none = BearerRefresher { throw RefreshError() }
         let before = try #require(await start(world.session, SessionWorld.url, .refreshing(none)).error())
         #expect(before.code == .credentialRefreshFailed)
         #expect(before.phase == .preparing)

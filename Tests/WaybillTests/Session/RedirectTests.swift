@@ -35,7 +35,7 @@ import WaybillTesting
         #expect(second.value(of: "Authorization") == "Bearer t")
         #expect(second.value(of: "Idempotency-Key") == first.value(of: "Idempotency-Key"))
         #expect(response.redirects.map(\.url) == [server.url("/there?x=1")])
-        #expect(response.attempts.map(\.sequel) == [.redirect(to: server.url("/there") + "?<redacted>"), .end])
+        #expect(response.attempts.map(\.disposition) == [.redirect(to: server.url("/there") + "?<redacted>"), .end])
     }
 
     @Test func `an early redirect sends the whole body to the new location`() async throws {

@@ -52,7 +52,7 @@ import WaybillTesting
         let world = SessionWorld([Self.lost, .responding(.ok)])
         let error = try #require(await post(world).error())
         #expect(error.outcome == .unknown)
-        #expect(error.attempts.map(\.sequel) == [.noRetry(.mayBeStored)])
+        #expect(error.attempts.map(\.disposition) == [.noRetry(.mayBeStored)])
         #expect(world.transport.transfers.count == 1)
     }
 
@@ -78,7 +78,7 @@ import WaybillTesting
             world.clock.advance(by: .seconds(4))
         }
         let error = try #require(await task.error())
-        #expect(error.attempts.last?.sequel == .noRetry(.idempotencyWindowClosed))
+        #expect(error.attempts.last?.disposition == .noRetry(.idempotencyWindowClosed))
         #expect(keys(world).count == 3)
         #expect(Set(keys(world)).count == 1)
     }
@@ -88,7 +88,7 @@ import WaybillTesting
         let content = UploadContent.body(FaultyBody(isReplayable: false))
         let error = try #require(
             await post(world, content: content, idempotency: .honoured(window: .seconds(60))).error())
-        #expect(error.attempts.map(\.sequel) == [.noRetry(.bodyNotReplayable)])
+        #expect(error.attempts.map(\.disposition) == [.noRetry(.bodyNotReplayable)])
     }
 
     @Test func `attempts record the source of their delay`() async throws {
@@ -104,7 +104,7 @@ import WaybillTesting
         }
         let attempts = try await task.response.attempts
         #expect(
-            attempts.map(\.sequel) == [
+            attempts.map(\.disposition) == [
                 .retry(after: .seconds(7), source: .retryAfter), .retry(after: .seconds(2), source: .backoff),
                 .retry(after: .seconds(4), source: .backoff), .end,
             ])
@@ -123,7 +123,7 @@ import WaybillTesting
         }
         let error = try #require(await task.error())
         #expect(error.attempts.count == 3)
-        #expect(error.attempts.last?.sequel == .noRetry(.deadlinePassed))
+        #expect(error.attempts.last?.disposition == .noRetry(.deadlinePassed))
         #expect(
             "\(error.attempts[2])"
                 == "attempt 3: 503 Service Unavailable [no retry: the retry would start after the deadline]")
@@ -137,7 +137,7 @@ import WaybillTesting
         var refused = 0
         for task in tasks {
             let error = try #require(await task.error())
-            if error.attempts.last?.sequel == .noRetry(.budgetExhausted) { refused += 1 }
+            if error.attempts.last?.disposition == .noRetry(.budgetExhausted) { refused += 1 }
         }
         #expect(world.transport.transfers.count == 50)
         #expect(refused >= 36)

@@ -22,8 +22,8 @@ struct SessionWorld {
     ) {
         self.transport = transport
         var configuration = UploadSession.Configuration()
-        configuration.slots = slots
-        configuration.slotsPerHost = slotsPerHost
+        configuration.maximumConcurrentTransfers = slots
+        configuration.maximumConcurrentTransfersPerHost = slotsPerHost
         configuration.clock = clock
         configuration.jitter = { 1 }
         configuration.options.retry = retry

@@ -38,20 +38,21 @@ extension AliyunOSSClient {
     ///
     /// - Parameters:
     ///   - items: The items, such as the files of a directory.
-    ///   - atOnce: The maximum number of concurrent requests, at least 1.
+    ///   - maximumConcurrentRequests: The maximum number of concurrent requests, at least 1.
     ///   - options: The failure policy of the batch, and the number of results that are buffered for a reader.
     ///   - work: Returns the upload of an item, called when the item starts. An error that it throws fails that item.
     ///   - onProgress: Called with the position of an item and a progress snapshot; never after the item has ended.
     ///   - onEnd: Called exactly once for each item, with its result.
     /// - Returns: The handle of the batch.
     public func startBatch<Items: Collection & Sendable>(
-        of items: Items, atOnce: Int = 3, options: UploadBatchOptions = UploadBatchOptions(),
+        of items: Items, maximumConcurrentRequests: Int = 3, options: UploadBatchOptions = UploadBatchOptions(),
         work: @escaping @Sendable (Items.Element) async throws -> OSSBatchWork,
         onProgress: (@Sendable (_ index: Int, _ progress: ObjectProgress) -> Void)? = nil,
         onEnd: (@Sendable (BatchResult<Items.Element, OSSStoredObject, StoreError>) -> Void)? = nil
     ) -> ObjectBatch<Items.Element, OSSStoredObject> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
         ObjectBatch(
-            of: items, atOnce: atOnce, session: session, options: options, onProgress: onProgress, onEnd: onEnd
+            of: items, maximumConcurrentRequests: maximumConcurrentRequests, session: session, options: options,
+            onProgress: onProgress, onEnd: onEnd
         ) { [self] item, group in
             let work = try await work(item)
             return BatchWork(expectedLength: { await work.content.expectedLength() }) { [self] in start(work, group) }

@@ -89,8 +89,8 @@ public final class AliyunOSSClient: Sendable {
 
     private static func ownSession(_ configuration: Configuration) -> UploadSession {
         var settings = UploadSession.Configuration()
-        settings.slots = configuration.maximumConcurrentRequests
-        settings.slotsPerHost = configuration.maximumConcurrentRequests
+        settings.maximumConcurrentTransfers = configuration.maximumConcurrentRequests
+        settings.maximumConcurrentTransfersPerHost = configuration.maximumConcurrentRequests
         settings.userAgent = "Waybill-OSS"
         return UploadSession(configuration: settings)
     }

@@ -66,7 +66,7 @@ extension AliyunOSSClient {
         /// change the signed request.
         var options: UploadOptions {
             var options = UploadOptions(transfer: transfer, retry: retry)
-            options.omits = [.headers, .commonFields, .interceptors, .cookies]
+            options.excludedDefaults = [.headers, .commonFields, .interceptors, .cookies]
             // The store is queried after a lost response before anything is sent again.
             options.retry.retriesLostResponses = false
             // A redirect would send the form's policy and security token to another host.

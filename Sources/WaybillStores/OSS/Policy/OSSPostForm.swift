@@ -106,7 +106,7 @@ public struct OSSPostForm: Sendable, Hashable {
         key: String, file: MultipartPart, additional: [Field] = [], at now: Date = .now
     ) throws(StoreError) -> UploadRequest {
         var options = UploadOptions()
-        options.omits = [.commonFields, .interceptors, .headers, .cookies]
+        options.excludedDefaults = [.commonFields, .interceptors, .headers, .cookies]
         // A redirect would send the policy and its signature to another host.
         options.redirects = .returned
         return UploadRequest(

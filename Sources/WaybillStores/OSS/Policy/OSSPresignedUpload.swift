@@ -67,7 +67,7 @@ public struct OSSPresignedUpload: Sendable, Hashable {
                 .presignedExpired, "The presigned URL expired at \(StoreDate.iso8601(expiration)). Request a new one.")
         }
         var options = UploadOptions()
-        options.omits = [.interceptors, .headers, .cookies]
+        options.excludedDefaults = [.interceptors, .headers, .cookies]
         var request = UploadRequest(method, url.value, headers: headers, content: content, options: options)
         // Override the body's own content type: one that was not signed would invalidate the signature.
         let type = headers[.contentType]

@@ -169,7 +169,7 @@ public final class QiniuClient: Sendable {
             retry: RetryPolicy(
                 maxRetries: max(0, configuration.retriesPerHost), baseDelay: configuration.retryInterval,
                 maxDelay: .seconds(30), statuses: QiniuRetry.transient, retriesLostResponses: false))
-        options.omits = [.headers, .commonFields, .interceptors, .cookies]
+        options.excludedDefaults = [.headers, .commonFields, .interceptors, .cookies]
         // The token is part of a form's body: a redirect would disclose it to another host.
         options.redirects = .returned
         return options

@@ -4,9 +4,9 @@ import Testing
 
 /// Runs a test in a separate process in which nothing else opens descriptors or starts threads: whatever remains at
 /// the end was left by the test.
-enum Alone {
+enum IsolatedProcess {
     /// Whether this is the separate process.
-    static var isAlone: Bool { unsafe getenv("WAYBILL_ALONE") != nil }
+    static var isIsolated: Bool { unsafe getenv("WAYBILL_ALONE") != nil }
 
     /// Runs a suite in the separate process. The suite must print what it counted.
     static func run(_ suite: String) async throws {
