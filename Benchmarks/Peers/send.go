@@ -104,8 +104,8 @@ func send(client *http.Client, way, url, path string) (int64, error) {
 	return strconv.ParseInt(string(text), 10, 64)
 }
 
-func client(atOnce int, authority string) (*http.Client, error) {
-	transport := &http.Transport{MaxConnsPerHost: atOnce, MaxIdleConnsPerHost: atOnce}
+func client(concurrency int, authority string) (*http.Client, error) {
+	transport := &http.Transport{MaxConnsPerHost: concurrency, MaxIdleConnsPerHost: concurrency}
 	if authority != "" {
 		text, err := os.ReadFile(authority)
 		if err != nil {
@@ -124,12 +124,12 @@ func main() {
 	way, url, path, authority := os.Args[1], os.Args[2], os.Args[3], ""
 	count, err := strconv.Atoi(os.Args[4])
 	check(err)
-	atOnce, err := strconv.Atoi(os.Args[5])
+	concurrency, err := strconv.Atoi(os.Args[5])
 	check(err)
 	if len(os.Args) > 6 {
 		authority = os.Args[6]
 	}
-	client, err := client(atOnce, authority)
+	client, err := client(concurrency, authority)
 	check(err)
 
 	latencies := make([]time.Duration, count)
@@ -137,7 +137,7 @@ func main() {
 	turns := make(chan int)
 	begun := time.Now()
 	var workers sync.WaitGroup
-	for worker := 0; worker < atOnce; worker++ {
+	for worker := 0; worker < concurrency; worker++ {
 		workers.Add(1)
 		go func() {
 			defer workers.Done()

@@ -53,10 +53,10 @@ public struct BodyError: Error, Sendable {
 
     /// Creates an error for a part; the message begins with its number and name.
     package init(
-        _ code: Code, _ message: String, at place: PartPlace?, path: String? = nil, cause: (any Error)? = nil
+        _ code: Code, _ message: String, at location: PartLocation?, path: String? = nil, cause: (any Error)? = nil
     ) {
         self.init(
-            code, place.map { "\($0): \(message)" } ?? message, part: place?.name, partIndex: place?.index,
+            code, location.map { "\($0): \(message)" } ?? message, part: location?.name, partIndex: location?.index,
             path: path, cause: cause)
     }
 }
@@ -87,7 +87,7 @@ extension BodyError: CustomStringConvertible {
 }
 
 /// A part as named at the start of messages: `Part 2 ("FILE")`.
-package struct PartPlace: Sendable, Hashable, CustomStringConvertible {
+package struct PartLocation: Sendable, Hashable, CustomStringConvertible {
     package let index: Int
     package let name: String
 

@@ -13,32 +13,32 @@ final class ReaderBatch: Sendable {
     }
 
     let forms: [Form]
-    private let folder: TestSupport.TemporaryDirectory
+    private let directory: TestSupport.TemporaryDirectory
 
     /// The directory in the format that readers expect: `batch.json` and a file for each body.
-    var path: String { folder.path }
+    var path: String { directory.path }
 
     static func shared() async throws -> ReaderBatch { try await task.value }
 
     private static let task = Task { try await ReaderBatch() }
 
     private init() async throws {
-        folder = try TestSupport.TemporaryDirectory()
+        directory = try TestSupport.TemporaryDirectory()
         let fixed = try MultipartBoundary(TableForm.boundary)
         var forms: [Form] = []
-        for table in TableForm.all { forms.append(try await Self.make(table, table.id, fixed, folder)) }
+        for table in TableForm.all { forms.append(try await Self.make(table, table.id, fixed, directory)) }
         // The random boundary used by default: another length and other characters.
         for table in TableForm.all where table.id.hasPrefix("form: ") {
-            forms.append(try await Self.make(table, "\(table.id), own boundary", .random(), folder))
+            forms.append(try await Self.make(table, "\(table.id), own boundary", .random(), directory))
         }
         self.forms = forms
         try write()
     }
 
     private static func make(
-        _ table: TableForm, _ id: String, _ boundary: MultipartBoundary, _ folder: TestSupport.TemporaryDirectory
+        _ table: TableForm, _ id: String, _ boundary: MultipartBoundary, _ directory: TestSupport.TemporaryDirectory
     ) async throws -> Form {
-        let body = try await MultipartForm(table, files: folder).prepared(boundary: boundary)
+        let body = try await MultipartForm(table, files: directory).prepared(boundary: boundary)
         var bytes: [UInt8] = []
         for try await chunk in body.chunks { bytes += chunk }
         return Form(
@@ -54,9 +54,9 @@ final class ReaderBatch: Sendable {
         var entries: [Entry] = []
         for (index, form) in forms.enumerated() {
             let file = "body-\(index)"
-            try folder.write(file, form.body)
+            try directory.write(file, form.body)
             entries.append(Entry(id: form.id, file: file, contentType: form.contentType))
         }
-        try folder.write("batch.json", Array(try JSONEncoder().encode(entries)))
+        try directory.write("batch.json", Array(try JSONEncoder().encode(entries)))
     }
 }

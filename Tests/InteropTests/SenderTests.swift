@@ -8,7 +8,7 @@ struct SenderTests {
     static let content = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
     /// The form that every sender sends.
-    static let meant: [TablePart.Read] = [
+    static let expected: [TablePart.Read] = [
         field("TOKEN", "a b&c=d"), field("字段", "值\r\n第二行"), field("a\"b;c", ""), field("TOKEN", "again"),
         file("身份证正面.jpg", "image/jpeg"), file("a\"b;c.bin", "application/octet-stream"),
     ]
@@ -32,21 +32,21 @@ struct SenderTests {
                 ]
             )
         }
-        try expectMeant(run)
+        try expectForm(run)
     }
 
     @Test(arguments: ["requests", "httpx", "aiohttp"])
     func `a form of a Python library is parsed correctly`(library: String) async throws {
-        let folder = try await ForeignReader.cacheFolder()
+        let directory = try await ForeignReader.cacheDirectory()
         let request = try await sent { server, path in
-            ("\(folder)/bin/python", ["-B", Self.script("send.py"), library, server.url("/form"), path])
+            ("\(directory)/bin/python", ["-B", Self.script("send.py"), library, server.url("/form"), path])
         }
         // aiohttp also writes a type for fields, and escapes the quote in a field name with a backslash.
-        try expectMeant(request, ignoresTypesOfFields: true)
+        try expectForm(request, ignoresTypesOfFields: true)
     }
 
     @Test func `a form of Node is parsed correctly`() async throws {
-        try expectMeant(
+        try expectForm(
             try await sent { server, path in ("node", [Self.script("send.mjs"), server.url("/form"), path]) })
     }
 
@@ -75,7 +75,7 @@ struct SenderTests {
         }
         process.signal(15)
         _ = try await process.finish()
-        try expectMeant(try #require(state.requests.first { $0.path == "/form" }))
+        try expectForm(try #require(state.requests.first { $0.path == "/form" }))
     }
 
     /// Parses a request of Chromium 156 recorded by `Senders/record.py`.
@@ -92,7 +92,7 @@ struct SenderTests {
         #expect(try value("User-Agent").contains("HeadlessChrome/156."))
         let body = Array(bytes[(end + blankLine.count)...])
         #expect(try Int(value("Content-Length")) == body.count)
-        try expectMeant(body, type: value("Content-Type"), fileBytes: 700)
+        try expectForm(body, type: value("Content-Type"), fileBytes: 700)
     }
 
     /// Runs a sender and returns the request that it sent.
@@ -100,20 +100,20 @@ struct SenderTests {
         _ command: (LoopbackServer, String) -> (String, [String])
     ) async throws -> RecordedRequest {
         let server = try LoopbackServer()
-        let folder = try TestSupport.TemporaryDirectory()
-        let path = try folder.write("content", Self.content)
+        let directory = try TestSupport.TemporaryDirectory()
+        let path = try directory.write("content", Self.content)
         let (program, arguments) = command(server, path)
         let run = try await ChildProcess.run(program, arguments)
-        try #require(run.exit == .status(0), "\(program): \(run.errorText) Is all of it here? If not, run make setup.")
+        try #require(run.exit == .status(0), "\(program): \(run.errorText) Run make setup to install it.")
         return try await server.request(0)
     }
 
-    private func expectMeant(_ request: RecordedRequest, ignoresTypesOfFields: Bool = false) throws {
+    private func expectForm(_ request: RecordedRequest, ignoresTypesOfFields: Bool = false) throws {
         let type = try #require(request.value(of: "Content-Type"))
-        try expectMeant(request.body, type: type, ignoresTypesOfFields: ignoresTypesOfFields)
+        try expectForm(request.body, type: type, ignoresTypesOfFields: ignoresTypesOfFields)
     }
 
-    private func expectMeant(
+    private func expectForm(
         _ body: [UInt8], type: String, ignoresTypesOfFields: Bool = false, fileBytes: Int = content.count
     ) throws {
         for piece in [1, 997, body.count] {
@@ -121,11 +121,11 @@ struct SenderTests {
             if ignoresTypesOfFields {
                 for index in read.indices where read[index].fileName == nil { read[index].contentType = nil }
             }
-            #expect(read.count == Self.meant.count)
-            for (read, var meant) in zip(read, Self.meant) {
-                if meant.fileName != nil { meant.content = Array(meant.content.prefix(fileBytes)) }
-                #expect(String(decoding: read.name, as: UTF8.self) == String(decoding: meant.name, as: UTF8.self))
-                #expect(read == meant, "\(String(decoding: body.prefix(1_000), as: UTF8.self))")
+            #expect(read.count == Self.expected.count)
+            for (read, var expected) in zip(read, Self.expected) {
+                if expected.fileName != nil { expected.content = Array(expected.content.prefix(fileBytes)) }
+                #expect(String(decoding: read.name, as: UTF8.self) == String(decoding: expected.name, as: UTF8.self))
+                #expect(read == expected, "\(String(decoding: body.prefix(1_000), as: UTF8.self))")
             }
         }
     }

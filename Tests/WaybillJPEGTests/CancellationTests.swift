@@ -36,13 +36,13 @@ import WaybillCore
         }
     }
 
-    @Test func `a raised flag stops every stage`() throws {
-        let flag = StopFlag()
-        let seen = try Seen(Scene.photoFile)
+    @Test func `a set flag stops every stage`() throws {
+        let flag = CancellationFlag()
+        let seen = try DecodedPixels(Scene.photoFile)
         let image = try CoefficientImage(seen.picture, width: 120, height: 90, isLinear: false, flag: flag)
         let quantiser = Quantiser(usesTrellis: true)
         let levels = try QuantisedImage(image, factor: 1, quantiser: quantiser, flag: flag)
-        flag.raise()
+        flag.set()
         let stages: [() throws -> Void] = [
             { _ = try recompress(Scene.photoFile, .quality(50), flag: flag) },
             { _ = try CoefficientImage(seen.picture, width: 120, height: 90, isLinear: false, flag: flag) },
@@ -60,13 +60,13 @@ import WaybillCore
         }
     }
 
-    @Test func `a flag raised between rows stops the decoder`() throws {
-        let flag = StopFlag()
+    @Test func `a flag set between rows stops the decoder`() throws {
+        let flag = CancellationFlag()
         let error = #expect(throws: JPEGError.self) {
             try unsafe Scene.photoFile.withUnsafeBufferPointer { bytes throws(JPEGError) in
                 let decoder = try unsafe Decoder(bytes, eighths: 8, flag: flag)
                 #expect(try decoder.read())
-                flag.raise()
+                flag.set()
                 _ = try decoder.read()
             }
         }
@@ -75,19 +75,19 @@ import WaybillCore
 
     @Test func `work waiting for a thread is cancelled immediately`() async throws {
         let pool = WorkerPool(width: 1)
-        let isBusy = StopFlag()
-        let gate = StopFlag()
+        let isBusy = CancellationFlag()
+        let gate = CancellationFlag()
         async let busy = pool.run { _ throws(JPEGError) in
-            isBusy.raise()
-            while !gate.isRaised { sched_yield() }
+            isBusy.set()
+            while !gate.isSet { sched_yield() }
             return 1
         }
-        while !isBusy.isRaised { await Task.yield() }
+        while !isBusy.isSet { await Task.yield() }
         let waiting = Task { () throws(JPEGError) in try await pool.run { _ throws(JPEGError) in 2 } }
         waiting.cancel()
         let error = await #expect(throws: JPEGError.self) { try await waiting.value }
         #expect(error?.code == .cancelled)
-        gate.raise()
+        gate.set()
         let answer = try await busy
         #expect(answer == 1)
     }

@@ -21,7 +21,7 @@ import WaybillCore
     @Test func `gray images keep a single component`() throws {
         let file = BadInputTests.grey(40, 24)
         for options in [JPEGOptions(), JPEGOptions(quality: 90), JPEGOptions(maxBytes: .bytes(600), mode: .fast)] {
-            let seen = try Seen(try recompress(file, options).bytes)
+            let seen = try DecodedPixels(try recompress(file, options).bytes)
             #expect(seen.header.components.count == 1)
             #expect(seen.picture.chroma.isEmpty)
         }
@@ -79,7 +79,7 @@ import WaybillCore
 
     @Test func `black ink darkens`() throws {
         let file = stored(segments: [TinyJPEG.adobe(transform: 0)], Array(repeating: { _, _ in 128 }, count: 4))
-        let seen = try Seen(try recompress(file, JPEGOptions(quality: 90)).bytes)
+        let seen = try DecodedPixels(try recompress(file, JPEGOptions(quality: 90)).bytes)
         #expect(abs(seen.yCbCr(20, 20)[0] - 64) < 3)
     }
 
@@ -117,7 +117,7 @@ import WaybillCore
     func `arithmetic coding is decoded, but never written`(text: String, mode: JPEGOptions.Mode) throws {
         let bytes = Array(try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters)))
         #expect(try JPEGHeader(parsing: bytes).isArithmetic)
-        let seen = try Seen(bytes)
+        let seen = try DecodedPixels(bytes)
         let scene = Scene.quarters(48, 40)
         for (x, y) in [(12, 10), (36, 10), (12, 30), (36, 30)] {
             for (value, wanted) in zip(seen.yCbCr(x, y), scene(x, y).yCbCr) { #expect(abs(value - Double(wanted)) < 3) }
@@ -144,7 +144,7 @@ import WaybillCore
         }
         let file = self.stored(
             segments: [TinyJPEG.adobe(transform: transform)], (0..<4).map { ink in { x, y in stored(x, y)[ink] } })
-        let seen = try Seen(try recompress(file, JPEGOptions(quality: 100)).bytes)
+        let seen = try DecodedPixels(try recompress(file, JPEGOptions(quality: 100)).bytes)
         var sums = [0.0, 0.0, 0.0]
         for y in 0..<Self.height {
             for x in 0..<Self.width {

@@ -65,7 +65,7 @@ import WaybillCore
             let result = try recompress(file, options)
             #expect(!result.report.isPassedThrough)
             #expect(result.report.convertedProfile?.isEmpty == false && result.report.droppedProfile == nil)
-            let seen = try Seen(result.bytes)
+            let seen = try DecodedPixels(result.bytes)
             var sum = 0.0
             for y in 0..<height {
                 for x in 0..<width {
@@ -83,7 +83,7 @@ import WaybillCore
         let exif = TinyJPEG.exif(orientation: UInt16(orientation))
         let flat = RGBColor(red: 60, green: 200, blue: 80)
         let file = Scene.file(33, 21, segments: [exif, Self.displayP3.profile]) { _, _ in flat }
-        let seen = try Seen(try recompress(file, JPEGOptions(quality: 95)).bytes)
+        let seen = try DecodedPixels(try recompress(file, JPEGOptions(quality: 95)).bytes)
         let wanted = Self.converted(flat, Self.displayP3)
         for (x, y) in [(0, 0), (seen.header.width - 1, seen.header.height - 1), (9, 11)] {
             for (value, wanted) in zip(seen.rgb(x, y), wanted) { #expect(abs(value - wanted) < 3) }
@@ -94,7 +94,7 @@ import WaybillCore
         let file = Scene.file(64, 48, segments: [Self.displayP3.profile]) { x, y in
             RGBColor(red: x * 3, green: x * 3, blue: x * 3)
         }
-        let seen = try Seen(try recompress(file, JPEGOptions(quality: 95)).bytes)
+        let seen = try DecodedPixels(try recompress(file, JPEGOptions(quality: 95)).bytes)
         #expect(seen.header.components.count == 1)
         for x in 0..<64 { #expect(abs(seen.picture.luma[x, 20] - Double(x * 3)) < 3) }
     }
@@ -158,7 +158,7 @@ import WaybillCore
     }
 }
 
-extension Seen {
+extension DecodedPixels {
     /// Returns red, green and blue of a pixel (JFIF 1.02).
     func rgb(_ x: Int, _ y: Int) -> [Double] {
         let value = yCbCr(x, y)

@@ -16,7 +16,7 @@ import WaybillCore
         let report = result.report
         #expect(report.width == Self.width && report.height == Self.height && !report.isPassedThrough)
         #expect(report.originalBytes == pixels.bytes.count && report.stripped.isEmpty && report.orientation == 1)
-        let seen = try Seen(result.bytes)
+        let seen = try DecodedPixels(result.bytes)
         #expect(seen.header.components.count == (format == .grey ? 1 : 3))
         for (x, y) in [(10, 10), (50, 10), (10, 30), (50, 30)] {
             #expect(abs(seen.yCbCr(x, y)[0] - Double(Self.scene(x, y).yCbCr[0])) < 4)
@@ -30,7 +30,7 @@ import WaybillCore
     @Test func `transparent pixels are blended with white`() throws {
         let bytes = (0..<32 * 32).flatMap { index -> [UInt8] in index % 32 < 16 ? [10, 20, 30, 0] : [0, 0, 0, 128] }
         let pixels = JPEGPixels(width: 32, height: 32, format: .rgba, bytes: bytes)
-        let seen = try Seen(try made(pixels, JPEGOptions(quality: 95)).bytes)
+        let seen = try DecodedPixels(try made(pixels, JPEGOptions(quality: 95)).bytes)
         #expect(seen.picture.luma[4, 8] > 252)
         #expect(abs(seen.picture.luma[28, 8] - 127) < 4)
     }
@@ -69,7 +69,7 @@ import WaybillCore
         let report = try await recompressor.recompress(.file(input), to: output)
         let bytes = try readFile(output)
         #expect(bytes.count == report.bytes && bytes.count <= 4_000)
-        _ = try Seen(bytes)
+        _ = try DecodedPixels(bytes)
         var status = stat()
         #expect(unsafe stat(output, &status) == 0 && status.st_mode & 0o777 == 0o600)
         #expect(try folder.names() == ["in.jpg", "out.jpg"])
@@ -140,6 +140,6 @@ import WaybillCore
     }
 
     private func made(_ pixels: JPEGPixels, _ options: JPEGOptions) throws(JPEGError) -> JPEGResult {
-        try Recompression(input: .pixels(pixels), options: options, flag: StopFlag()).run()
+        try Recompression(input: .pixels(pixels), options: options, flag: CancellationFlag()).run()
     }
 }

@@ -10,7 +10,7 @@ import WaybillCore
         let result = try recompress(Scene.photoFile, .maxBytes(.bytes(Int64(limit)), mode: mode))
         #expect(result.bytes.count <= limit)
         #expect(result.report.bytes == result.bytes.count)
-        let seen = try Seen(result.bytes)
+        let seen = try DecodedPixels(result.bytes)
         #expect(seen.header.width == result.report.width && seen.header.height == result.report.height)
         #expect(result.report.scale <= 1)
         // Below 4 kB a single table entry amounts to more than a few percent.
@@ -43,7 +43,7 @@ import WaybillCore
             let result = try recompress(file, .quality(quality, mode: mode))
             #expect(result.report.width == 120 && result.report.height == 88)
             #expect(result.report.quality == quality)
-            let luma = try Seen(result.bytes).lumaDistance(to: scene)
+            let luma = try DecodedPixels(result.bytes).lumaDistance(to: scene)
             #expect(result.bytes.count > last.bytes && luma < last.distance)
             last = (result.bytes.count, luma)
         }
@@ -68,12 +68,12 @@ import WaybillCore
     }
 
     @Test func `an image that fits keeps its coefficients and never grows`() throws {
-        let before = try Seen(Scene.photoFile)
+        let before = try DecodedPixels(Scene.photoFile)
         for options in [JPEGOptions(), .maxBytes(.kibibytes(100)), JPEGOptions(maxPixels: 1_000_000, mode: .fast)] {
             let result = try recompress(Scene.photoFile, options)
             #expect(result.report.isPassedThrough && result.report.quality == nil)
             #expect(result.bytes.count <= Scene.photoFile.count)
-            let after = try Seen(result.bytes)
+            let after = try DecodedPixels(result.bytes)
             #expect((0..<180).allSatisfy { y in (0..<240).allSatisfy { before.yCbCr($0, y) == after.yCbCr($0, y) } })
         }
     }
@@ -103,7 +103,7 @@ import WaybillCore
         let file = Scene.file(width, height, scene)
         for mode in JPEGOptions.Mode.allCases {
             let result = try recompress(file, JPEGOptions(maxBytes: .bytes(4_000), quality: 80, mode: mode))
-            let seen = try Seen(result.bytes)
+            let seen = try DecodedPixels(result.bytes)
             #expect(seen.header.width == width && seen.header.height == height)
             #expect(seen.lumaDistance(to: scene) < 12)
         }
@@ -118,7 +118,7 @@ import WaybillCore
     }
 }
 
-extension Seen {
+extension DecodedPixels {
     func lumaDistance(to scene: (Int, Int) -> RGBColor) -> Double {
         var sum = 0.0
         for y in 0..<header.height {

@@ -20,7 +20,8 @@ import WaybillCore
         let pixels = JPEGPixels(width: width, height: height, format: .grey, bytes: bytes)
         func side(_ floor: Int?) throws -> Int {
             let options = JPEGOptions(maxBytes: .kibibytes(60), minSide: floor, mode: .draft)
-            return try Recompression(input: .pixels(pixels), options: options, flag: StopFlag()).run().report.width
+            let work = Recompression(input: .pixels(pixels), options: options, flag: CancellationFlag())
+            return try work.run().report.width
         }
         #expect(try side(nil) < 2_000)
         #expect(try side(2_700) >= 2_700)

@@ -6,25 +6,27 @@ import WaybillCore
 
 @Suite struct OrientationTests {
     /// How an image is made upright: without loss, at a quality, below a limit, below a limit for documents.
-    enum Way: CaseIterable { case kept, quality, limit, document }
+    enum Strategy: CaseIterable { case kept, quality, limit, document }
 
-    static let ways = Way.allCases.flatMap { way in JPEGOptions.Mode.allCases.map { (way, $0) } }
+    static let strategies = Strategy.allCases.flatMap { strategy in JPEGOptions.Mode.allCases.map { (strategy, $0) } }
 
-    @Test(arguments: 1...8, ways)
-    func `every orientation becomes upright in every mode`(orientation: Int, way: (Way, JPEGOptions.Mode)) throws {
+    @Test(arguments: 1...8, strategies)
+    func `every orientation becomes upright in every mode`(orientation: Int, strategy: (Strategy, JPEGOptions.Mode))
+        throws
+    {
         // Complete MCUs, so that keeping coefficients is exact in all eight orientations.
         let (width, height) = (96, 64)
         let scene = Scene.quarters(width, height)
         let file = Self.stored(width, height, orientation, scene)
         let options =
-            switch way.0 {
-            case .kept: JPEGOptions(mode: way.1)
-            case .quality: JPEGOptions(quality: 92, mode: way.1)
-            case .limit: JPEGOptions(maxBytes: .bytes(1_000), maxPixels: 6_000, mode: way.1)
-            case .document: JPEGOptions(maxBytes: .bytes(1_000), maxSide: 95, mode: way.1, isDocument: true)
+            switch strategy.0 {
+            case .kept: JPEGOptions(mode: strategy.1)
+            case .quality: JPEGOptions(quality: 92, mode: strategy.1)
+            case .limit: JPEGOptions(maxBytes: .bytes(1_000), maxPixels: 6_000, mode: strategy.1)
+            case .document: JPEGOptions(maxBytes: .bytes(1_000), maxSide: 95, mode: strategy.1, isDocument: true)
             }
         let result = try recompress(file, options)
-        #expect(result.report.isPassedThrough == (way.0 == .kept))
+        #expect(result.report.isPassedThrough == (strategy.0 == .kept))
         #expect(result.report.orientation == orientation)
         #expect(result.report.originalWidth == width && result.report.originalHeight == height)
         try Self.expectQuarters(result)
@@ -37,10 +39,10 @@ import WaybillCore
             RGBColor(red: 40 + 3 * x, green: 120, blue: 230 - 4 * y)
         }
         let file = Self.stored(width, height, orientation, scene)
-        let seen = try Seen(try recompress(file, JPEGOptions(quality: 98, maxPixels: 10_000)).bytes)
+        let seen = try DecodedPixels(try recompress(file, JPEGOptions(quality: 98, maxPixels: 10_000)).bytes)
         #expect(seen.header.width == width && seen.header.height == height)
         // A shift by one pixel would be 1.3 in Cr and 2 in Cb; rounding accounts for 0.7.
-        let upright = try Seen(Self.stored(width, height, 1, scene))
+        let upright = try DecodedPixels(Self.stored(width, height, 1, scene))
         for (index, plane) in seen.picture.chroma.enumerated() {
             var bias = 0.0
             for y in 2..<plane.height - 2 {
@@ -60,7 +62,7 @@ import WaybillCore
 
     /// Expects the center of each quarter to have the color of that quarter.
     static func expectQuarters(_ result: JPEGResult) throws {
-        let seen = try Seen(result.bytes)
+        let seen = try DecodedPixels(result.bytes)
         let (width, height) = (seen.header.width, seen.header.height)
         let scene = Scene.quarters(width, height)
         for (x, y) in [(1, 1), (3, 1), (1, 3), (3, 3)] {

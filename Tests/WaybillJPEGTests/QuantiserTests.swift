@@ -13,7 +13,7 @@ import Testing
     }
 
     private static func image() throws -> CoefficientImage {
-        try CoefficientImage(picture, width: 45, height: 30, isLinear: false, flag: StopFlag())
+        try CoefficientImage(picture, width: 45, height: 30, isLinear: false, flag: CancellationFlag())
     }
 
     @Test func `coefficients are eight times those of the standard, with repeated edges`() throws {
@@ -39,11 +39,11 @@ import Testing
     @Test func `extreme contrast stays within the range of the format`() throws {
         let luma = Plane(width: 64, height: 64) { x, y in (x / 2 + y / 2) % 2 == 0 ? 255 : 0 }
         let picture = DecodedImage(luma: luma, chroma: [])
-        let image = try CoefficientImage(picture, width: 64, height: 64, isLinear: false, flag: StopFlag())
+        let image = try CoefficientImage(picture, width: 64, height: 64, isLinear: false, flag: CancellationFlag())
         let levels = try QuantisedImage(
-            image, factor: QuantiserTable.finest, quantiser: Quantiser(usesTrellis: false), flag: StopFlag())
-        let bytes = try JPEGWriter.write(levels, image, script: .split, flag: StopFlag())
-        let seen = try Seen(bytes)
+            image, factor: QuantiserTable.finest, quantiser: Quantiser(usesTrellis: false), flag: CancellationFlag())
+        let bytes = try JPEGWriter.write(levels, image, script: .split, flag: CancellationFlag())
+        let seen = try DecodedPixels(bytes)
         #expect((0..<64).allSatisfy { x in abs(seen.picture.luma[x, x] - luma[x, x]) <= 2 })
     }
 
@@ -51,7 +51,7 @@ import Testing
     func `without trellis, levels and counts match a plain implementation`(factor: Double) throws {
         let image = try Self.image()
         let quantiser = Quantiser(usesTrellis: false)
-        let levels = try QuantisedImage(image, factor: factor, quantiser: quantiser, flag: StopFlag())
+        let levels = try QuantisedImage(image, factor: factor, quantiser: quantiser, flag: CancellationFlag())
         for (component, found) in zip(image.components, levels.levels) {
             for index in 0..<found.count {
                 let k = index % 64
@@ -72,7 +72,7 @@ import Testing
     @Test func `the trellis finds the cheapest of all choices`() throws {
         let image = try Self.image()
         let (factor, quantiser) = (9.0, Quantiser(usesTrellis: true))
-        let levels = try QuantisedImage(image, factor: factor, quantiser: quantiser, flag: StopFlag())
+        let levels = try QuantisedImage(image, factor: factor, quantiser: quantiser, flag: CancellationFlag())
         let counts = SymbolCounts(image, levels.table, rounding: 0.5)
         var tried = 0
         for (component, found) in zip(image.components, levels.levels) {
@@ -97,7 +97,7 @@ import Testing
             let sizes = try [-0.5, 0, 0.5, 1, 1.5].map { fidelity in
                 try QuantisedImage(
                     image, factor: 2, quantiser: Quantiser(usesTrellis: usesTrellis, fidelity: fidelity),
-                    flag: StopFlag()
+                    flag: CancellationFlag()
                 ).estimate
             }
             #expect(sizes == sizes.sorted() && sizes[0] < sizes[4])
@@ -127,12 +127,13 @@ import Testing
         }
     }
 
-    @Test func `the similarity judge compares what libjpeg decodes`() throws {
+    @Test func `the similarity metric compares what libjpeg decodes`() throws {
         let image = try Self.image()
-        let levels = try QuantisedImage(image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
-        let judge = SimilarityMetric(Self.picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
-        let decoded = judge.decoded(levels, image.components[0])
-        let seen = try Seen(try JPEGWriter.write(levels, image, script: .wide, flag: StopFlag()))
+        let levels = try QuantisedImage(
+            image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: CancellationFlag())
+        let metric = SimilarityMetric(Self.picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
+        let decoded = metric.decoded(levels, image.components[0])
+        let seen = try DecodedPixels(try JPEGWriter.write(levels, image, script: .wide, flag: CancellationFlag()))
         #expect(decoded.width == 45 && decoded.height == 30)
         for y in 0..<30 {
             for x in 0..<45 { #expect(abs(Double(decoded.samples[y * 45 + x]) - seen.picture.luma[x, y]) <= 1) }
@@ -141,9 +142,10 @@ import Testing
 
     @Test func `all scan scripts encode the same image`() throws {
         let image = try Self.image()
-        let levels = try QuantisedImage(image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
+        let levels = try QuantisedImage(
+            image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: CancellationFlag())
         let seen = try ScanScript.allCases.map {
-            try Seen(try JPEGWriter.write(levels, image, script: $0, flag: StopFlag()))
+            try DecodedPixels(try JPEGWriter.write(levels, image, script: $0, flag: CancellationFlag()))
         }
         for other in seen.dropFirst() {
             #expect((0..<30).allSatisfy { y in (0..<45).allSatisfy { seen[0].yCbCr($0, y) == other.yCbCr($0, y) } })
@@ -153,12 +155,12 @@ import Testing
     @Test func `a coarser image has a larger distance`() throws {
         let scene = Scene.photo(240, 180)
         let picture = DecodedImage(luma: Plane(width: 240, height: 180) { Double(scene($0, $1).yCbCr[0]) }, chroma: [])
-        let image = try CoefficientImage(picture, width: 240, height: 180, isLinear: false, flag: StopFlag())
-        let judge = SimilarityMetric(picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
+        let image = try CoefficientImage(picture, width: 240, height: 180, isLinear: false, flag: CancellationFlag())
+        let metric = SimilarityMetric(picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
         let distances = try [0.02, 0.5, 2, 8].map { factor in
             let levels = try QuantisedImage(
-                image, factor: factor, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
-            return judge.distance(of: levels, image)
+                image, factor: factor, quantiser: Quantiser(usesTrellis: true), flag: CancellationFlag())
+            return metric.distance(of: levels, image)
         }
         #expect(distances == distances.sorted() && distances[0] < distances[3] / 4)
     }

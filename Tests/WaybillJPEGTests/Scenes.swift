@@ -76,14 +76,14 @@ enum Scene {
 }
 
 /// A decoded file for inspection.
-struct Seen {
+struct DecodedPixels {
     let header: JPEGHeader
     let picture: DecodedImage
 
     init(_ bytes: [UInt8]) throws {
         header = try JPEGHeader(parsing: bytes)
         let source = ImageSource(file: bytes, header)
-        let loader = ImageLoader(source: source, isLinear: false, flag: StopFlag())
+        let loader = ImageLoader(source: source, isLinear: false, flag: CancellationFlag())
         picture = try loader.load(source.upright, eighths: 8)
     }
 
@@ -126,7 +126,9 @@ extension Plane {
 }
 
 /// Recompresses on the thread of the test.
-func recompress(_ bytes: [UInt8], _ options: JPEGOptions, flag: StopFlag = StopFlag()) throws(JPEGError) -> JPEGResult {
+func recompress(_ bytes: [UInt8], _ options: JPEGOptions, flag: CancellationFlag = CancellationFlag()) throws(JPEGError)
+    -> JPEGResult
+{
     try Recompression(input: .bytes(bytes), options: options, flag: flag).run()
 }
 

@@ -22,7 +22,9 @@ import WaybillCore
             let whole = try Self.encoded(file, options, isStreamed: false)
             let share = Double(streamed.count) / Double(whole.count)
             #expect(abs(share - 1) < 0.02)
-            let (one, other) = (try Seen(streamed).lumaDistance(to: scene), try Seen(whole).lumaDistance(to: scene))
+            let (one, other) = (
+                try DecodedPixels(streamed).lumaDistance(to: scene), try DecodedPixels(whole).lumaDistance(to: scene)
+            )
             let distance: Double = one / other
             #expect(abs(distance - 1) < 0.03)
         }
@@ -34,8 +36,8 @@ import WaybillCore
         let stored = OrientationTests.stored(width, height, orientation, Scene.quarters(width, height))
         let file = isWide ? Array(stored[..<2]) + GamutTests.displayP3.profile + stored[2...] : stored
         let options = JPEGOptions(quality: 92, mode: .fast)
-        let streamed = try Seen(try Self.encoded(file, options, isStreamed: true))
-        let whole = try Seen(try Self.encoded(file, options, isStreamed: false))
+        let streamed = try DecodedPixels(try Self.encoded(file, options, isStreamed: true))
+        let whole = try DecodedPixels(try Self.encoded(file, options, isStreamed: false))
         #expect(streamed.header.width == width && streamed.header.height == height)
         for (x, y) in [(5, 5), (60, 8), (9, 44), (70, 48)] {
             for (one, other) in zip(streamed.yCbCr(x, y), whole.yCbCr(x, y)) { #expect(abs(one - other) < 6) }
@@ -50,12 +52,12 @@ import WaybillCore
         }
     }
 
-    @Test func `a raised flag stops the encoder`() throws {
-        let flag = StopFlag()
+    @Test func `a set flag stops the encoder`() throws {
+        let flag = CancellationFlag()
         let encoder = try StreamedEncoder(
             PixelSize(width: 64, height: 64), componentCount: 1, factor: 1, quantiser: Quantiser(usesTrellis: true),
             limit: 100_000, flag: flag)
-        flag.raise()
+        flag.set()
         let error = #expect(throws: JPEGError.self) { try encoder.finish() }
         #expect(error?.code == .cancelled)
     }
@@ -63,7 +65,7 @@ import WaybillCore
     private static func encoded(_ file: [UInt8], _ options: JPEGOptions, isStreamed: Bool) throws -> [UInt8] {
         let source = ImageSource(file: file, try JPEGHeader(parsing: file))
         return try Encoding(
-            source: source, options: options, flag: StopFlag(), streamedPixels: isStreamed ? 0 : .infinity
+            source: source, options: options, flag: CancellationFlag(), streamedPixels: isStreamed ? 0 : .infinity
         ).make().bytes
     }
 }

@@ -10,18 +10,18 @@ package struct Order: Sendable {
     package var url: String
     package var path: String
     package var count: Int
-    package var atOnce: Int
+    package var concurrency: Int
     /// A PEM file with the authority of the server's certificate.
     package var authority: String?
 
     package init?(_ words: [String]) {
-        guard words.count == 4 || words.count == 5, let count = Int(words[2]), let atOnce = Int(words[3]),
-            count > 0, atOnce > 0
+        guard words.count == 4 || words.count == 5, let count = Int(words[2]), let concurrency = Int(words[3]),
+            count > 0, concurrency > 0
         else { return nil }
         url = words[0]
         path = words[1]
         self.count = count
-        self.atOnce = atOnce
+        self.concurrency = concurrency
         authority = words.count == 5 ? words[4] : nil
     }
 
@@ -29,11 +29,11 @@ package struct Order: Sendable {
     ///
     /// - Parameter send: Sends one form and returns the text of the response.
     /// - Throws: An error of `send`, or ``UnexpectedResponse``.
-    package func carryOut(_ send: @escaping @Sendable () async throws -> String) async throws {
+    package func run(_ send: @escaping @Sendable () async throws -> String) async throws {
         let begun = Self.nanoseconds
         let results = try await withThrowingTaskGroup(of: Share.self) { group in
-            for worker in 0..<min(atOnce, count) {
-                let share = count / atOnce + (worker < count % atOnce ? 1 : 0)
+            for worker in 0..<min(concurrency, count) {
+                let share = count / concurrency + (worker < count % concurrency ? 1 : 0)
                 group.addTask { try await Self.work(share, send) }
             }
             var all = Share()

@@ -12,14 +12,14 @@ struct PeerAHC {
         }
         var configuration = HTTPClient.Configuration()
         configuration.httpVersion = .http1Only
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = order.atOnce
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = order.concurrency
         if let authority = order.authority {
             var tls = TLSConfiguration.makeClientConfiguration()
             tls.trustRoots = .file(authority)
             configuration.tlsConfiguration = tls
         }
         let client = HTTPClient(configuration: configuration)
-        try await order.carryOut { try await post(order, by: client) }
+        try await order.run { try await post(order, by: client) }
         try await client.shutdown()
     }
 

@@ -17,11 +17,11 @@ struct PeerURLSession {
             fatalError("PeerURLSession file|stream URL FILE COUNT AT_ONCE")
         }
         let configuration = URLSessionConfiguration.default
-        configuration.httpMaximumConnectionsPerHost = order.atOnce
+        configuration.httpMaximumConnectionsPerHost = order.concurrency
         configuration.timeoutIntervalForRequest = 600
         let session = URLSession(configuration: configuration)
         let location = URL(string: order.url)!
-        try await order.carryOut {
+        try await order.run {
             var request = URLRequest(url: location)
             request.httpMethod = "POST"
             request.setValue(

@@ -172,16 +172,16 @@ struct HeadBuffer {
     private var bytes: [UInt8] = []
 
     mutating func readHead(from connection: Int32) -> RequestHead? {
-        read(through: "\r\n\r\n", atOnce: 16_384, from: connection).map(RequestHead.init)
+        read(through: "\r\n\r\n", chunkSize: 16_384, from: connection).map(RequestHead.init)
     }
 
     /// A line of the chunked coding (RFC 9112 section 7.1), without its end. Reads are small, because discarding the
     /// following content in the kernel is cheaper.
     mutating func readLine(from connection: Int32) -> String? {
-        read(through: "\r\n", atOnce: 16, from: connection)
+        read(through: "\r\n", chunkSize: 16, from: connection)
     }
 
-    private mutating func read(through end: String, atOnce: Int, from connection: Int32) -> String? {
+    private mutating func read(through end: String, chunkSize: Int, from connection: Int32) -> String? {
         let end = Array(end.utf8)
         while true {
             if let start = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) {
@@ -189,7 +189,7 @@ struct HeadBuffer {
                 bytes.removeFirst(start + end.count)
                 return text
             }
-            var chunk = [UInt8](repeating: 0, count: atOnce)
+            var chunk = [UInt8](repeating: 0, count: chunkSize)
             let count = recv(connection, &chunk, chunk.count, 0)
             guard count > 0 else { return nil }
             bytes += chunk[..<count]

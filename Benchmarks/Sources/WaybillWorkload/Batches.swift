@@ -14,7 +14,7 @@ enum Batches {
     }
 
     /// Sends all uploads concurrently, with a slot for each.
-    static func atOnce(url: String, path: String, count: Int) async throws -> Int {
+    static func concurrently(url: String, path: String, count: Int) async throws -> Int {
         var configuration = UploadSession.Configuration()
         configuration.maximumConcurrentTransfers = max(1, count)
         configuration.maximumConcurrentTransfersPerHost = max(1, count)

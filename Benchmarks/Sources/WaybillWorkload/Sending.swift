@@ -19,16 +19,16 @@ enum Sending {
         return UploadSession(configuration: configuration)
     }
 
-    static func carryOut(_ order: Order, isWatched: Bool) async throws {
-        let session = session(slots: order.atOnce, authority: order.authority)
+    static func run(_ order: Order, isWatched: Bool) async throws {
+        let session = session(slots: order.concurrency, authority: order.authority)
         if isWatched {
-            try await order.carryOut {
+            try await order.run {
                 try await session.upload(form(order.path), to: order.url) { progress in
                     precondition(progress.acknowledged <= progress.sent)
                 }.text
             }
         } else {
-            try await order.carryOut { try await session.upload(form(order.path), to: order.url).text }
+            try await order.run { try await session.upload(form(order.path), to: order.url).text }
         }
     }
 

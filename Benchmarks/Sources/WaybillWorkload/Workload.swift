@@ -17,7 +17,7 @@ enum Workload {
         /// Sends a lazy batch, reads its results, and prints the number of responses (`URL FILE COUNT`).
         case batch = "send-batch"
         /// Sends all forms concurrently (`URL FILE COUNT`).
-        case atOnce = "send-at-once"
+        case concurrent = "send-at-once"
         /// Sends images of a directory, each compressed below 100 KiB (`URL DIRECTORY COUNT batch|in-turn`).
         case photos = "send-photos"
         /// Builds and reads forms without sending them, and prints their bytes (`PARTS FORMS`).
@@ -51,14 +51,14 @@ enum Workload {
         switch kind {
         case .send, .watch:
             guard let order = Order(words) else { throw BadWords(words: words) }
-            try await Sending.carryOut(order, isWatched: kind == .watch)
+            try await Sending.run(order, isWatched: kind == .watch)
         case .samples: try await Sending.sample(words[0], path: words[1], authority: words.dropFirst(2).first)
         case .source:
             guard words.count == 4, let source = MemorySource(rawValue: words[3]) else { throw BadWords(words: words) }
             let content = try source.content(path: words[1], size: number(2))
             print(try await UploadSession.shared.upload(content, to: words[0], method: .post).text)
         case .batch: print(try await Batches.lazily(url: words[0], path: words[1], count: number(2)))
-        case .atOnce: print(try await Batches.atOnce(url: words[0], path: words[1], count: number(2)))
+        case .concurrent: print(try await Batches.concurrently(url: words[0], path: words[1], count: number(2)))
         case .photos:
             let isBatch = words.last == "batch"
             print(try await Batches.photos(url: words[0], directory: words[1], count: number(2), isBatch: isBatch))

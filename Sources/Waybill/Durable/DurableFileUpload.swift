@@ -58,7 +58,7 @@ public struct DurableFileUpload: DurableUpload {
 
     private static func body(_ path: String, _ contentType: String?) async throws(UploadError) -> FileBody {
         do throws(BodyError) {
-            return try await FileBody.looking(at: path, contentType: contentType)
+            return try await FileBody.inspecting(path, contentType: contentType)
         } catch {
             throw UploadError(preparing: error)
         }

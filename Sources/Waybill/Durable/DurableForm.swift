@@ -50,7 +50,7 @@ public struct DurableForm: DurableUpload {
         let open = try Self.withoutCredentials(form, names: &names)
         let fixed: MultipartForm
         do throws(BodyError) {
-            fixed = try await open.fixed()
+            fixed = try await open.resolved()
             // Report an invalid header or boundary now, while the caller can still handle it.
             _ = try await fixed.prepared(boundary: boundary)
         } catch {

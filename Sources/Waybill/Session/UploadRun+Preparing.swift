@@ -16,8 +16,10 @@ extension UploadRun {
                 return try await (plan?.composed(form) ?? form).prepared()
             }
         case .file(let path, let type):
-            if isStarting, let body = FileBody(atOnce: path, contentType: type) { return prepareNow(body) }
-            prepareLater { try await FileBody.looking(at: path, contentType: type) }
+            if isStarting, let body = FileBody(inspectingSynchronously: path, contentType: type) {
+                return prepareNow(body)
+            }
+            prepareLater { try await FileBody.inspecting(path, contentType: type) }
         }
     }
 

@@ -1,3 +1,4 @@
+import CWaybillJPEG
 import WaybillCore
 
 /// Recompresses JPEG images to a limit in bytes, a quality, or a number of pixels.
@@ -107,4 +108,10 @@ public struct JPEGRecompressor: Sendable {
             try CurveMeasurement(input: input, options: options, flag: flag).run(limits)
         }
     }
+}
+
+/// The libjpeg-turbo library that this module was built with.
+public enum JPEGLibrary {
+    /// The version: `2.1.5`.
+    public static var version: String { unsafe String(cString: wb_jpeg_library_version()) }
 }

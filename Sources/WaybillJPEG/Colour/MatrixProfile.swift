@@ -101,10 +101,10 @@ enum ToneCurve: Sendable, Hashable {
         switch self {
         case .gamma(let gamma): result = pow(value, gamma)
         case .table(let entries):
-            let place = value * Double(entries.count - 1)
-            let index = min(Int(place), entries.count - 2)
+            let position = value * Double(entries.count - 1)
+            let index = min(Int(position), entries.count - 2)
             let (low, high) = (Double(entries[index]), Double(entries[index + 1]))
-            result = (low + (high - low) * (place - Double(index))) / 65_535
+            result = (low + (high - low) * (position - Double(index))) / 65_535
         case .parametric(let gamma, let a, let b, let c, let d, let e, let f):
             result = value >= d ? pow(max(0, a * value + b), gamma) + e : c * value + f
         }

@@ -5,7 +5,7 @@ import CWaybillJPEG
     private let raw: OpaquePointer
 
     /// Opens a file; `eighths` is 8 for full size, 4 for half size.
-    init(_ bytes: UnsafeBufferPointer<UInt8>, eighths: Int, flag: StopFlag) throws(JPEGError) {
+    init(_ bytes: UnsafeBufferPointer<UInt8>, eighths: Int, flag: CancellationFlag) throws(JPEGError) {
         var status = wb_jpeg_status()
         guard
             let raw = unsafe wb_jpeg_decoder_open(
@@ -32,10 +32,10 @@ import CWaybillJPEG
     /// Decodes the next rows. Returns `false` when all rows were delivered and the file proved complete.
     func read() throws(JPEGError) -> Bool {
         var status = wb_jpeg_status()
-        let answer = unsafe wb_jpeg_decoder_read(raw, &status)
-        guard answer >= 0 else { throw JPEGError(status) }
+        let result = unsafe wb_jpeg_decoder_read(raw, &status)
+        guard result >= 0 else { throw JPEGError(status) }
         if let damage = JPEGError(damageIn: status) { throw damage }
-        return answer == 1
+        return result == 1
     }
 
     /// Passes each row of a plane from the last read to a closure.

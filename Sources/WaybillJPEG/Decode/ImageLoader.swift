@@ -5,7 +5,7 @@ import CWaybillJPEG
 struct ImageLoader {
     let source: ImageSource
     let isLinear: Bool
-    let flag: StopFlag
+    let flag: CancellationFlag
 
     /// The number of pixels above which planes store 8-bit samples without fractional bits, which halves their memory.
     /// Larger images are scaled down further or quantized more coarsely afterwards, so quality is not measurably worse.
@@ -37,19 +37,19 @@ struct ImageLoader {
         emit: (_ plane: Int, _ row: UnsafePointer<Float>, _ number: Int) -> Void
     ) throws(JPEGError) {
         try source.withRows(eighths: eighths, flag: flag) { rows throws(JPEGError) in
-            let lines = rows.shapes.enumerated().map { line($0.offset, $0.element, size) }
-            try begin(lines)
+            let resamplers = rows.shapes.enumerated().map { resampler($0.offset, $0.element, size) }
+            try begin(resamplers)
             while try rows.read() {
-                for (index, line) in lines.enumerated() {
+                for (index, resampler) in resamplers.enumerated() {
                     unsafe rows.forEachRow(of: index) { row in
-                        unsafe line.push(row) { unsafe emit(index, $0, $1) }
+                        unsafe resampler.push(row) { unsafe emit(index, $0, $1) }
                     }
                 }
             }
         }
     }
 
-    private func line(_ index: Int, _ shape: wb_jpeg_plane_shape, _ size: PixelSize) -> PlaneResampler {
+    private func resampler(_ index: Int, _ shape: wb_jpeg_plane_shape, _ size: PixelSize) -> PlaneResampler {
         // Chroma samples of 4:2:0 are centered on 2 x 2 pixels.
         let pitch = index == 0 ? 1 : 2
         let horizontal = plan(

@@ -40,7 +40,7 @@ final class ImageSource {
 
     /// Opens the source for a closure. libjpeg decodes at `eighths` of the full size; pixels are unchanged.
     func withRows(
-        eighths: Int, flag: StopFlag, _ body: (any RowSource) throws(JPEGError) -> Void
+        eighths: Int, flag: CancellationFlag, _ body: (any RowSource) throws(JPEGError) -> Void
     ) throws(JPEGError) {
         switch content {
         case .file(let bytes, _):

@@ -12,12 +12,12 @@ protocol RowSource {
 /// Splits uncompressed pixels into planes, row by row.
 @safe final class PixelRows: RowSource {
     private let pixels: JPEGPixels
-    private let flag: StopFlag
+    private let flag: CancellationFlag
     private let planes: [Samples<UInt8>]
     private var row = 0
 
     /// Creates a row source. The pixels must have been validated.
-    init(_ pixels: JPEGPixels, flag: StopFlag) {
+    init(_ pixels: JPEGPixels, flag: CancellationFlag) {
         self.pixels = pixels
         self.flag = flag
         planes = (0..<(pixels.format == .grey ? 1 : 3)).map { _ in Samples(count: pixels.width) }

@@ -19,7 +19,7 @@ import CWaybillJPEG
         unsafe self.finish = finish
     }
 
-    func take(_ row: UnsafePointer<Float>, at index: Int) {
+    func append(_ row: UnsafePointer<Float>, at index: Int) {
         let slot = index % 8
         let target = unsafe rows.start + slot * stride
         // Values below 0 or above 255 are ringing, which no decoder displays.

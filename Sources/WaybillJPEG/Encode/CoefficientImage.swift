@@ -30,7 +30,7 @@ struct CoefficientImage {
     var pixels: Double { Double(width) * Double(height) }
 
     /// Resizes and transforms an image, one row of blocks at a time.
-    init(_ image: DecodedImage, width: Int, height: Int, isLinear: Bool, flag: StopFlag) throws(JPEGError) {
+    init(_ image: DecodedImage, width: Int, height: Int, isLinear: Bool, flag: CancellationFlag) throws(JPEGError) {
         self.width = width
         self.height = height
         let stepAcross = Double(image.width) / Double(width)
@@ -50,7 +50,7 @@ struct CoefficientImage {
             unsafe plane.resample(
                 width: across, height: down, stepAcross: stepAcross, stepDown: stepDown,
                 isLinear: isLinear && index == 0
-            ) { unsafe stripe.take($0, at: $1) }
+            ) { unsafe stripe.append($0, at: $1) }
             components.append(component)
         }
         try flag.check()

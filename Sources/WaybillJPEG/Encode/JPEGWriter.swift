@@ -16,7 +16,7 @@ enum ScanScript: CaseIterable {
 
 /// Writes files: progressive, with optimized Huffman tables, without metadata.
 enum JPEGWriter {
-    static func write(_ image: QuantisedImage, _ source: CoefficientImage, script: ScanScript, flag: StopFlag)
+    static func write(_ image: QuantisedImage, _ source: CoefficientImage, script: ScanScript, flag: CancellationFlag)
         throws(JPEGError)
         -> [UInt8]
     {
@@ -32,12 +32,12 @@ enum JPEGWriter {
         _ = unsafe wb_jpeg_write(
             Int32(image.width), Int32(image.height), components, Int32(components.count), image.table.natural,
             script.raw, flag.raw, &bytes, &status)
-        return try unsafe take(bytes, status)
+        return try unsafe takeBytes(bytes, status)
     }
 
     /// Rewrites the same coefficients as a smaller file: progressive, without metadata, upright.
     static func transcode(
-        _ input: [UInt8], orientation: Int, script: ScanScript, flag: StopFlag, strayBytes: inout Int
+        _ input: [UInt8], orientation: Int, script: ScanScript, flag: CancellationFlag, strayBytes: inout Int
     ) throws(JPEGError) -> [UInt8] {
         var status = wb_jpeg_status()
         var bytes = unsafe wb_jpeg_bytes()
@@ -45,11 +45,11 @@ enum JPEGWriter {
             input, input.count, Int32(orientation), script.raw, JPEGBounds.scans, JPEGBounds.decoderMemory, flag.raw,
             &bytes, &status)
         strayBytes = Int(status.stray_bytes)
-        return try unsafe take(bytes, status)
+        return try unsafe takeBytes(bytes, status)
     }
 
     /// Returns the bytes written by C, or throws the error.
-    static func take(_ bytes: wb_jpeg_bytes, _ status: wb_jpeg_status) throws(JPEGError) -> [UInt8] {
+    static func takeBytes(_ bytes: wb_jpeg_bytes, _ status: wb_jpeg_status) throws(JPEGError) -> [UInt8] {
         defer { unsafe wb_jpeg_bytes_free(bytes) }
         guard Int(status.outcome) == wb_jpeg_ok else {
             throw JPEGError(writing: status)

@@ -41,7 +41,7 @@ struct QuantisedImage {
 
     /// Quantizes an image. `replacing` reuses the memory of an earlier attempt on the same image, which is overwritten.
     init(
-        _ image: CoefficientImage, factor: Double, quantiser: Quantiser, flag: StopFlag,
+        _ image: CoefficientImage, factor: Double, quantiser: Quantiser, flag: CancellationFlag,
         replacing old: QuantisedImage? = nil
     ) throws(JPEGError) {
         width = image.width
@@ -59,7 +59,7 @@ struct QuantisedImage {
 
     private static func fill(
         _ levels: Samples<Int16>, _ component: CoefficientImage.Component, _ table: QuantiserTable,
-        _ quantiser: Quantiser, _ bits: [Float], _ flag: StopFlag
+        _ quantiser: Quantiser, _ bits: [Float], _ flag: CancellationFlag
     ) throws(JPEGError) {
         for row in 0..<component.blocksDown {
             try flag.check()

@@ -31,7 +31,7 @@ import CWaybillJPEG
 
     /// Begins a file; `componentCount` is 1 for gray, or 3 for Y, Cb, Cr with chroma of half the width and height.
     init(
-        _ size: PixelSize, componentCount: Int, factor: Double, quantiser: Quantiser, limit: Int, flag: StopFlag
+        _ size: PixelSize, componentCount: Int, factor: Double, quantiser: Quantiser, limit: Int, flag: CancellationFlag
     ) throws(JPEGError) {
         table = QuantiserTable(factor: factor)
         self.quantiser = quantiser
@@ -65,11 +65,11 @@ import CWaybillJPEG
     /// Returns a collector for the rows of one plane, in order; rows of different planes may be interleaved.
     func rows(of index: Int, width: Int, height: Int) -> BlockRow {
         unsafe BlockRow(width: width, height: height) { [unowned self] rows, stride, row in
-            unsafe take(index, rows, stride, row)
+            unsafe encode(index, rows, stride, row)
         }
     }
 
-    private func take(_ index: Int, _ rows: UnsafePointer<Float>, _ stride: Int, _ row: Int) {
+    private func encode(_ index: Int, _ rows: UnsafePointer<Float>, _ stride: Int, _ row: Int) {
         guard status.outcome == wb_jpeg_ok, !isTooBig else { return }
         let plane = planes[index]
         let slot = row % Self.bandRows
@@ -103,7 +103,7 @@ import CWaybillJPEG
         guard !isTooBig else { return nil }
         var bytes = unsafe wb_jpeg_bytes()
         if status.outcome == wb_jpeg_ok { unsafe wb_jpeg_writer_finish(raw, &bytes, &status) }
-        let file = try unsafe JPEGWriter.take(bytes, status)
+        let file = try unsafe JPEGWriter.takeBytes(bytes, status)
         return file.count <= limit ? file : nil
     }
 }

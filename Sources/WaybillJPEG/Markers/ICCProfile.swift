@@ -57,8 +57,8 @@ struct ICCProfile: Sendable, Hashable {
         var columns: [[Double]] = []
         var curves: [ToneCurve] = []
         for channel in ["r", "g", "b"] {
-            guard let place = reader.tag("\(channel)XYZ"), reader.long(place) == ICCReader.code("XYZ "),
-                let x = reader.fixed(place + 8), let y = reader.fixed(place + 12), let z = reader.fixed(place + 16),
+            guard let offset = reader.tag("\(channel)XYZ"), reader.long(offset) == ICCReader.code("XYZ "),
+                let x = reader.fixed(offset + 8), let y = reader.fixed(offset + 12), let z = reader.fixed(offset + 16),
                 let curve = reader.tag("\(channel)TRC").flatMap({ ToneCurve(reader, at: $0) })
             else { return nil }
             columns.append([x, y, z])

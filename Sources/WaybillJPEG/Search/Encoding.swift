@@ -4,12 +4,12 @@ struct Encoding {
 
     let source: ImageSource
     let options: JPEGOptions
-    let flag: StopFlag
+    let flag: CancellationFlag
     /// Larger images are encoded while they are decoded, with a single scan script, to save memory.
     var streamedPixels = 3e6
 
     /// The quality if none was requested and the coefficients cannot be kept.
-    private static let usualQuality = 90
+    private static let defaultQuality = 90
 
     func make() throws(JPEGError) -> Outcome {
         let full = source.upright
@@ -21,25 +21,26 @@ struct Encoding {
                     + "its longer side must have at least \(options.minSide ?? 0). Allow more pixels or a shorter side."
             )
         }
-        if options.quality == nil, largest == full, let kept = try keep(limit: options.limit) {
+        if options.quality == nil, largest == full, let kept = try passThrough(limit: options.limit) {
             return Outcome(bytes: kept, size: full)
         }
-        if let quality = options.quality ?? (options.maxBytes == nil ? Self.usualQuality : nil),
-            let made = try encode(largest, quality: quality, limit: min(options.limit, source.byteCount))
+        if let quality = options.quality ?? (options.maxBytes == nil ? Self.defaultQuality : nil),
+            let encoded = try encode(largest, quality: quality, limit: min(options.limit, source.byteCount))
         {
             // At high quality, the input's own coefficients may take fewer bytes, and they are exact.
-            guard largest == full, made.bytes.count > source.byteCount / 2, let kept = try keep(limit: made.bytes.count)
-            else { return made }
+            guard largest == full, encoded.bytes.count > source.byteCount / 2,
+                let kept = try passThrough(limit: encoded.bytes.count)
+            else { return encoded }
             return Outcome(bytes: kept, size: full)
         }
-        if options.quality != nil, largest == full, let kept = try keep(limit: options.limit) {
+        if options.quality != nil, largest == full, let kept = try passThrough(limit: options.limit) {
             return Outcome(bytes: kept, size: full)
         }
         return try search(largest)
     }
 
     /// Returns a file with the input's own coefficients if it is likely to fit.
-    private func keep(limit: Int) throws(JPEGError) -> [UInt8]? {
+    private func passThrough(limit: Int) throws(JPEGError) -> [UInt8]? {
         // Coefficients cannot be kept if the colors must be converted.
         guard case .file(let bytes, let header) = source.content, source.conversion == nil else { return nil }
         let metadata = header.segments.reduce(0) { $0 + $1.byteCount }
@@ -75,22 +76,22 @@ struct Encoding {
 
     private func stream(_ size: PixelSize, factor: Double, _ rules: SearchRules) throws(JPEGError) -> [UInt8]? {
         var encoder: StreamedEncoder?
-        var lines: [BlockRow] = []
+        var blockRows: [BlockRow] = []
         func begin(_ shapes: [(width: Int, height: Int)]) throws(JPEGError) {
-            let made = try StreamedEncoder(
+            let newEncoder = try StreamedEncoder(
                 size, componentCount: shapes.count, factor: factor, quantiser: rules.quantiser, limit: rules.limit,
                 flag: flag)
-            lines = shapes.enumerated().map {
-                made.rows(of: $0.offset, width: $0.element.width, height: $0.element.height)
+            blockRows = shapes.enumerated().map {
+                newEncoder.rows(of: $0.offset, width: $0.element.width, height: $0.element.height)
             }
-            encoder = made
+            encoder = newEncoder
         }
         if source.orientation == 1, source.conversion == nil {
             let loader = ImageLoader(source: source, isLinear: options.isDocument, flag: flag)
             try unsafe loader.stream(size, eighths: 8) { resamplers throws(JPEGError) in
                 try begin(resamplers.map { ($0.outputWidth, $0.outputHeight) })
             } emit: { plane, row, number in
-                unsafe lines[plane].take(row, at: number)
+                unsafe blockRows[plane].append(row, at: number)
             }
         } else {
             // Rotation needs the whole image.
@@ -98,10 +99,10 @@ struct Encoding {
             let planes = [loaded.luma] + loaded.chroma
             try begin(planes.map { ($0.width, $0.height) })
             let row = Samples<Float>(count: size.width)
-            for (plane, line) in zip(planes, lines) {
+            for (plane, blockRow) in zip(planes, blockRows) {
                 for number in 0..<plane.height {
                     unsafe plane.read(number, into: row.start)
-                    unsafe line.take(row.start, at: number)
+                    unsafe blockRow.append(row.start, at: number)
                 }
                 try flag.check()
             }

@@ -14,8 +14,8 @@ struct Encoded {
 /// factor and varies the quantizer's fidelity, which changes the size continuously.
 struct FillSearch {
     private let rules: SearchRules
-    private let prepared: Prepared
-    private let flag: StopFlag
+    private let candidate: EncodingCandidate
+    private let flag: CancellationFlag
     private var target: Double
     private var factor: Double
     private var fidelity = 0.0
@@ -26,13 +26,13 @@ struct FillSearch {
     private(set) var best: Encoded?
     private(set) var smallest = Int.max
 
-    init(_ prepared: Prepared, rules: SearchRules, flag: StopFlag) {
-        self.prepared = prepared
+    init(_ candidate: EncodingCandidate, rules: SearchRules, flag: CancellationFlag) {
+        self.candidate = candidate
         self.rules = rules
         self.flag = flag
         target = rules.aimedFill * Double(rules.limit)
-        factor = prepared.factor
-        factors = Bracket(slope: prepared.slope, slopes: -4...(-0.15))
+        factor = candidate.factor
+        factors = Bracket(slope: candidate.slope, slopes: -4...(-0.15))
     }
 
     /// Writes files until the limit is used up.
@@ -64,16 +64,16 @@ struct FillSearch {
         let quantiser = Quantiser(usesTrellis: rules.usesTrellis, fidelity: fidelity)
         let levels =
             isFirst
-            ? prepared.levels
+            ? candidate.levels
             : try QuantisedImage(
-                prepared.image, factor: factor, quantiser: quantiser, flag: flag, replacing: prepared.levels)
+                candidate.image, factor: factor, quantiser: quantiser, flag: flag, replacing: candidate.levels)
         var written: [UInt8] = []
         // The script that yields the smallest file once does so for similar factors, too.
-        for candidate in script.map({ [$0] }) ?? rules.scripts {
-            let bytes = try JPEGWriter.write(levels, prepared.image, script: candidate, flag: flag)
+        for candidateScript in script.map({ [$0] }) ?? rules.scripts {
+            let bytes = try JPEGWriter.write(levels, candidate.image, script: candidateScript, flag: flag)
             guard written.isEmpty || bytes.count < written.count else { continue }
             written = bytes
-            script = candidate
+            script = candidateScript
         }
         smallest = min(smallest, written.count)
         if written.count <= rules.limit, written.count > best?.bytes.count ?? 0 {

@@ -6,12 +6,12 @@ struct LimitSearch {
     private let rules: SearchRules
     private let largest: PixelSize
     private let isLinear: Bool
-    private let flag: StopFlag
+    private let flag: CancellationFlag
     private let loadImage: () throws(JPEGError) -> DecodedImage
 
     /// Creates a search for upright sizes up to `largest`. `loadImage` decodes at that size or an intermediate one.
     init(
-        rules: SearchRules, largest: PixelSize, isLinear: Bool, flag: StopFlag,
+        rules: SearchRules, largest: PixelSize, isLinear: Bool, flag: CancellationFlag,
         loadImage: @escaping () throws(JPEGError) -> DecodedImage
     ) {
         self.rules = rules
@@ -22,15 +22,15 @@ struct LimitSearch {
     }
 
     func run() throws(JPEGError) -> Encoded {
-        var prepared = try choose()
+        var candidate = try choose()
         while true {
-            let size = PixelSize(width: prepared.image.width, height: prepared.image.height)
+            let size = PixelSize(width: candidate.image.width, height: candidate.image.height)
             let isSmallest = size.longSide <= min(rules.leastSide, largest.longSide)
             // Skip writing a size that exceeds the limit by far even with the coarsest factor.
-            let isPermanentFailure = prepared.predictedBytes > 1.3 * Double(rules.limit)
-            var smallest = Int(prepared.predictedBytes)
+            let isPermanentFailure = candidate.predictedBytes > 1.3 * Double(rules.limit)
+            var smallest = Int(candidate.predictedBytes)
             if !isPermanentFailure || isSmallest {
-                var fill = FillSearch(prepared, rules: rules, flag: flag)
+                var fill = FillSearch(candidate, rules: rules, flag: flag)
                 if let encoded = try fill.run() { return encoded }
                 smallest = fill.smallest
             }
@@ -43,7 +43,7 @@ struct LimitSearch {
             let share = max(0.2, min(0.8, 0.9 * Double(rules.limit) / Double(smallest)))
             let least = Double(rules.leastSide) / Double(size.longSide)
             let next = size.shrunk(toPixels: size.pixels * max(share, least * least))
-            prepared = try prepare(loadImage(), next, factor: 4, ratio: rules.startRatio)
+            candidate = try makeCandidate(loadImage(), next, factor: 4, ratio: rules.startRatio)
         }
     }
 
@@ -52,33 +52,33 @@ struct LimitSearch {
     }
 
     /// Tries several sizes and returns the most faithful one, ready to be written. Releases the decoded image.
-    private func choose() throws(JPEGError) -> Prepared {
+    private func choose() throws(JPEGError) -> EncodingCandidate {
         let image = try loadImage()
         let (pixels, factor) = try trial(image)
-        let sizes = candidates(around: pixels)
+        let sizes = candidateSizes(around: pixels)
         var start = (factor: factor, ratio: rules.startRatio)
-        guard sizes.count > 1 else { return try prepare(image, sizes[0], factor: factor, ratio: start.ratio) }
-        let judge = SimilarityMetric(image, rules: rules)
+        guard sizes.count > 1 else { return try makeCandidate(image, sizes[0], factor: factor, ratio: start.ratio) }
+        let metric = SimilarityMetric(image, rules: rules)
         var winner: (size: PixelSize, factor: Double, ratio: Double, distance: Double)?
         for (index, size) in sizes.enumerated() {
-            let prepared = try prepare(image, size, factor: start.factor, ratio: start.ratio)
-            start = (prepared.factor, prepared.ratio)
-            let distance = judge.distance(of: prepared.levels, prepared.image)
+            let candidate = try makeCandidate(image, size, factor: start.factor, ratio: start.ratio)
+            start = (candidate.factor, candidate.ratio)
+            let distance = metric.distance(of: candidate.levels, candidate.image)
             guard distance < winner?.distance ?? .infinity else { continue }
-            if index == sizes.count - 1 { return prepared }
-            winner = (size, prepared.factor, prepared.ratio, distance)
+            if index == sizes.count - 1 { return candidate }
+            winner = (size, candidate.factor, candidate.ratio, distance)
         }
         // Only one size is in memory at a time; computing the winner again takes about 10 ms and halves the memory.
         let (size, factorFound, ratio) = winner.map { ($0.size, $0.factor, $0.ratio) } ?? (sizes[0], factor, 0.88)
-        return try prepare(image, size, factor: factorFound, ratio: ratio)
+        return try makeCandidate(image, size, factor: factorFound, ratio: ratio)
     }
 
-    private func prepare(
+    private func makeCandidate(
         _ image: DecodedImage, _ size: PixelSize, factor: Double, ratio: Double
-    ) throws(JPEGError) -> Prepared {
+    ) throws(JPEGError) -> EncodingCandidate {
         let image = try CoefficientImage(
             image, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
-        return try Prepared(image, rules: rules, startFactor: factor, startRatio: ratio, flag: flag)
+        return try EncodingCandidate(image, rules: rules, startFactor: factor, startRatio: ratio, flag: flag)
     }
 
     /// Returns the number of pixels at which the limit requires about the ideal factor.
@@ -109,7 +109,7 @@ struct LimitSearch {
         return (pixels, factor)
     }
 
-    private func candidates(around pixels: Double) -> [PixelSize] {
+    private func candidateSizes(around pixels: Double) -> [PixelSize] {
         let isSmall = largest.pixels <= rules.nativePixels
         var wanted = [pixels]
         if rules.triesSizes || isSmall { wanted = [pixels / 1.5, pixels, pixels * 1.5] }

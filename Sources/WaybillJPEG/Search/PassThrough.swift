@@ -5,7 +5,7 @@ struct PassThrough {
     let input: [UInt8]
     let header: JPEGHeader
     let mode: JPEGOptions.Mode
-    let flag: StopFlag
+    let flag: CancellationFlag
 
     /// Whether the color model and orientation of the image allow it.
     ///

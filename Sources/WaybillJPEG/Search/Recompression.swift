@@ -4,7 +4,7 @@ import WaybillCore
 struct Recompression {
     let input: JPEGInput
     let options: JPEGOptions
-    let flag: StopFlag
+    let flag: CancellationFlag
 
     struct Outcome {
         var bytes: [UInt8]

@@ -37,7 +37,7 @@ struct SearchRules {
     /// Creates the rules for upright sizes up to `largest`.
     init(limit: Int, options: JPEGOptions, largest: PixelSize? = nil) {
         self.limit = limit
-        leastSide = max(Self.usualLeastSide, options.minSide ?? 0)
+        leastSide = max(Self.defaultMinSide, options.minSide ?? 0)
         let leastPixels = options.minSide.flatMap { largest?.pixels(atLongSide: $0) } ?? 0
         let isBest = options.mode == .best
         let isDraft = options.mode == .draft
@@ -63,10 +63,10 @@ struct SearchRules {
     }
 
     /// An image is not scaled down below this to fit, because its content would not be recognizable.
-    private static let usualLeastSide = 32
+    private static let defaultMinSide = 32
 
     /// Whether the caller set the smallest size.
-    var hasFloor: Bool { leastSide > Self.usualLeastSide }
+    var hasFloor: Bool { leastSide > Self.defaultMinSide }
     /// The quantizer with its default balance.
     var quantiser: Quantiser { Quantiser(usesTrellis: usesTrellis) }
     /// The ratio of file size to the estimate before the trellis, until a write provides a better value.

@@ -31,12 +31,12 @@ struct SimilarityMetric {
 
     static let finestSide = 2_048
 
-    /// Creates a judge that compares encodings with this image, with the rules of a search.
+    /// Creates a metric that compares encodings with this image, with the rules of a search.
     init(_ image: DecodedImage, rules: SearchRules) {
         self.init(image, isFine: rules.comparesFinely, sizeBias: rules.sizeBias)
     }
 
-    /// Creates a judge that compares at 2048, 1024 and 512 pixels, or only at the last two.
+    /// Creates a metric that compares at 2048, 1024 and 512 pixels, or only at the last two.
     init(_ image: DecodedImage, isFine: Bool, sizeBias: Double) {
         weights = isFine ? [0.1, 0.1, 1] : [0.3, 1]
         self.sizeBias = sizeBias

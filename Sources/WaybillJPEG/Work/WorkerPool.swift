@@ -16,7 +16,7 @@ final class WorkerPool: Sendable {
     /// Runs `work` on the pool. Cancelling the task prevents waiting work from starting, or raises the flag of running
     /// work.
     func run<Value: Sendable>(
-        _ work: @escaping @Sendable (StopFlag) throws(JPEGError) -> Value
+        _ work: @escaping @Sendable (CancellationFlag) throws(JPEGError) -> Value
     ) async throws(JPEGError) -> Value {
         let job = Job(work)
         let outcome: Result<Value, JPEGError> = await withTaskCancellationHandler {
@@ -41,11 +41,11 @@ private final class Job<Value: Sendable>: PoolJob {
         var isCancelled = false
     }
 
-    private let work: @Sendable (StopFlag) throws(JPEGError) -> Value
-    private let flag = StopFlag()
+    private let work: @Sendable (CancellationFlag) throws(JPEGError) -> Value
+    private let flag = CancellationFlag()
     private let state = Locked(State())
 
-    init(_ work: @escaping @Sendable (StopFlag) throws(JPEGError) -> Value) {
+    init(_ work: @escaping @Sendable (CancellationFlag) throws(JPEGError) -> Value) {
         self.work = work
     }
 
@@ -71,7 +71,7 @@ private final class Job<Value: Sendable>: PoolJob {
     func abandon(after limit: Duration) {}
 
     func cancel() {
-        flag.raise()
+        flag.set()
         let isWaiting = state.withLock { state in
             state.isCancelled = true
             return !state.isStarted

@@ -6,7 +6,7 @@ struct BodyBuilder {
     private let header: PartHeader
     private var list = SegmentList()
     private var layout: [BodyPart] = []
-    private var placedCount = 0
+    private var knownRangeCount = 0
 
     /// Creates a builder with the caller's boundary, or else with a new one.
     init(boundary: MultipartBoundary?, compatibility: MultipartCompatibility) {
@@ -20,24 +20,24 @@ struct BodyBuilder {
 
     /// Appends a part with the given content type.
     mutating func append(
-        _ part: MultipartPart, contentType: String?, content: ReadyContent, at place: PartPlace
+        _ part: MultipartPart, contentType: String?, content: ReadyContent, at location: PartLocation
     ) throws(BodyError) {
         let header = header
         try list.write { block throws(BodyError) in
-            try header.append(part, contentType: contentType, to: &block, at: place)
+            try header.append(part, contentType: contentType, to: &block, at: location)
         }
         let start = list.knownLength
         switch content {
         case .bytes(let bytes):
             guard !header.delimiter.occurs(in: bytes.span) else {
-                throw PartHeader.containsBoundary("contents", at: place)
+                throw PartHeader.containsBoundary("contents", at: location)
             }
             list.append(bytes)
         case .file(let slice): list.append(slice)
         case .stream(let stream): list.append(stream)
         }
         layout.append(BodyPart(name: part.name, fileName: part.fileName, range: start..<list.knownLength))
-        if list.length != nil { placedCount = layout.count }
+        if list.length != nil { knownRangeCount = layout.count }
         list.append(FormText.lineBreak)
         try checkLength()
     }
@@ -48,7 +48,7 @@ struct BodyBuilder {
         list.append(header.delimiter.closing)
         try checkLength()
         return MultipartBody(
-            boundary: boundary, segments: list.finished(), layout: layout, placedCount: placedCount)
+            boundary: boundary, segments: list.finished(), layout: layout, knownRangeCount: knownRangeCount)
     }
 
     private func checkLength() throws(BodyError) {

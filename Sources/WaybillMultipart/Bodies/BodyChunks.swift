@@ -12,7 +12,7 @@ extension AsyncValues<[UInt8], BodyError> {
 
 /// Drives a reader from a task: suspends while the reader returns `later`.
 final class ChunkSource {
-    private static let largestChunk = 64 * 1_024
+    private static let maxChunkBytes = 64 * 1_024
 
     private let body: any UploadBody
     // The requested exact chunk size, if any.
@@ -33,14 +33,14 @@ final class ChunkSource {
     nonisolated(nonsending) func next() async throws(BodyError) -> [UInt8]? {
         guard !isFinished else { return nil }
         do throws(BodyError) {
-            let reader = try begin()
+            let reader = try openReader()
             var chunk: [UInt8] = []
             while true {
                 guard !Task.isCancelled else { throw BodyError.taskCancelled }
                 // The size may exceed the available memory: allocate for the bytes read, not for the requested size.
-                let room = min(Self.largestChunk, (size ?? Self.largestChunk) - chunk.count)
-                let (answer, bytes) = try Self.read(reader, atMost: room)
-                switch answer {
+                let capacity = min(Self.maxChunkBytes, (size ?? Self.maxChunkBytes) - chunk.count)
+                let (outcome, bytes) = try Self.read(reader, atMost: capacity)
+                switch outcome {
                 case .bytes:
                     if chunk.isEmpty { chunk = bytes } else { chunk += bytes }
                     if chunk.count >= size ?? 1 { return chunk }
@@ -56,17 +56,17 @@ final class ChunkSource {
         }
     }
 
-    private func begin() throws(BodyError) -> any BodyReader {
+    private func openReader() throws(BodyError) -> any BodyReader {
         if let reader { return reader }
         let signal = signal
-        let made: any BodyReader
+        let newReader: any BodyReader
         do {
-            made = try body.makeReader { signal.wake() }
+            newReader = try body.makeReader { signal.wake() }
         } catch {
             throw Self.bodyError(error)
         }
-        reader = made
-        return made
+        reader = newReader
+        return newReader
     }
 
     private func finish() {
@@ -76,19 +76,19 @@ final class ChunkSource {
     }
 
     private static func read(_ reader: any BodyReader, atMost count: Int) throws(BodyError) -> (BodyRead, [UInt8]) {
-        var answer = Result<BodyRead, any Error>.success(.end)
+        var outcome = Result<BodyRead, any Error>.success(.end)
         let chunk = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
-            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count])
-            var output = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
+            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count])
+            var output = unsafe OutputRawSpan(buffer: target, initializedCount: 0)
             do {
-                answer = .success(try reader.read(into: &output))
+                outcome = .success(try reader.read(into: &output))
             } catch {
-                answer = .failure(error)
+                outcome = .failure(error)
             }
-            unsafe used = output.finalize(for: room)
+            unsafe used = output.finalize(for: target)
         }
         do {
-            return (try answer.get(), chunk)
+            return (try outcome.get(), chunk)
         } catch {
             throw bodyError(error)
         }
@@ -102,19 +102,19 @@ final class ChunkSource {
 /// A wake-up signal that is never lost: a signal sent before the next wait makes that wait return immediately.
 final class WakeSignal: Sendable {
     private enum State: Sendable {
-        case quiet, rung
+        case idle, signaled
         case waiting(CheckedContinuation<Void, Never>)
     }
 
-    private let state = Locked<State>(.quiet)
+    private let state = Locked<State>(.idle)
 
     func wake() {
         let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
             guard case .waiting(let continuation) = state else {
-                state = .rung
+                state = .signaled
                 return nil
             }
-            state = .quiet
+            state = .idle
             return continuation
         }
         waiting?.resume()
@@ -124,15 +124,15 @@ final class WakeSignal: Sendable {
     nonisolated(nonsending) func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isRung = state.withLock { state in
-                    if case .rung = state {
-                        state = .quiet
+                let isSignaled = state.withLock { state in
+                    if case .signaled = state {
+                        state = .idle
                         return true
                     }
                     state = .waiting(continuation)
                     return false
                 }
-                if isRung { continuation.resume() }
+                if isSignaled { continuation.resume() }
             }
         } onCancel: {
             wake()

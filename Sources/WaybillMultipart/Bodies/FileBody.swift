@@ -33,14 +33,14 @@ public struct FileBody: UploadBody {
     }
 
     /// Returns a body for the file at a path, inspecting the file on the pool so that no thread of Swift's pool blocks.
-    package static func looking(at path: String, contentType: String? = nil) async throws(BodyError) -> FileBody {
+    package static func inspecting(_ path: String, contentType: String? = nil) async throws(BodyError) -> FileBody {
         try await ReaderPool.shared.run(reading: path) { () throws(BodyError) in
             try FileBody(path: path, contentType: contentType)
         }
     }
 
     /// Creates a body without waiting. Returns `nil` if ``init(path:contentType:)`` would wait or throw.
-    package init?(atOnce path: String, contentType: String? = nil) {
+    package init?(inspectingSynchronously path: String, contentType: String? = nil) {
         guard Self.isAllowed(contentType), let source = SourceFile(inspectingSynchronously: path, at: nil) else {
             return nil
         }

@@ -18,20 +18,20 @@ public struct MultipartBody: UploadBody {
     let segments: SegmentList
     /// All parts; a stream of unknown length counts as zero bytes.
     let layout: [BodyPart]
-    private let placedCount: Int
+    private let knownRangeCount: Int
     /// Access to files; changed by tests.
     package var disk = DiskAccess()
 
-    init(boundary: MultipartBoundary, segments: SegmentList, layout: [BodyPart], placedCount: Int) {
+    init(boundary: MultipartBoundary, segments: SegmentList, layout: [BodyPart], knownRangeCount: Int) {
         self.boundary = boundary
         self.segments = segments
         self.layout = layout
-        self.placedCount = placedCount
+        self.knownRangeCount = knownRangeCount
     }
 
     /// The byte ranges of the parts' contents. Excludes parts from the first stream of unknown length on, because their
     /// ranges are known only when they are sent.
-    public var parts: [BodyPart] { placedCount == layout.count ? layout : Array(layout.prefix(placedCount)) }
+    public var parts: [BodyPart] { knownRangeCount == layout.count ? layout : Array(layout.prefix(knownRangeCount)) }
     /// The exact number of bytes, the value of the `Content-Length` header. `nil` only if the form contains a stream of
     /// unknown length and sends it ``UnknownLength/chunked``.
     public var contentLength: Int64? { segments.length }

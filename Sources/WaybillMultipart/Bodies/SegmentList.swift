@@ -28,8 +28,8 @@ struct SegmentList: Sendable {
 
     /// Calls a closure that appends bytes to those in memory.
     mutating func write(_ writing: (inout [UInt8]) throws(BodyError) -> Void) throws(BodyError) {
-        if joined.count >= Self.longestJoint { flush() }
-        if joined.isEmpty { joined.reserveCapacity(Self.usualJoint) }
+        if joined.count >= Self.maxJoinedBytes { flush() }
+        if joined.isEmpty { joined.reserveCapacity(Self.initialCapacity) }
         let before = joined.count
         try writing(&joined)
         count(Int64(joined.count - before))
@@ -37,8 +37,8 @@ struct SegmentList: Sendable {
 
     mutating func append(_ bytes: [UInt8]) {
         count(Int64(bytes.count))
-        if bytes.count <= Self.joinedAtMost {
-            if joined.count >= Self.longestJoint { flush() }
+        if bytes.count <= Self.maxJoinedSegmentBytes {
+            if joined.count >= Self.maxJoinedBytes { flush() }
             joined += bytes
         } else {
             flush()
@@ -50,7 +50,7 @@ struct SegmentList: Sendable {
         count(slice.count)
         flush()
         segments.append(.file(slice))
-        if slice.source.held == nil { sources.append(slice.source) }
+        if slice.source.openDescriptor == nil { sources.append(slice.source) }
     }
 
     mutating func append(_ stream: StreamSource) {
@@ -82,11 +82,11 @@ struct SegmentList: Sendable {
         joined = []
     }
 
-    private static let joinedAtMost = 4_096
+    private static let maxJoinedSegmentBytes = 4_096
     // The size of one header with its surroundings.
-    private static let usualJoint = 240
+    private static let initialCapacity = 240
     // Limits the reallocation of one growing array in a form with a million fields.
-    private static let longestJoint = 1 << 20
+    private static let maxJoinedBytes = 1 << 20
 }
 
 extension Int64 {

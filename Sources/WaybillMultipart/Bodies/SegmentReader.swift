@@ -6,7 +6,7 @@ import WaybillCore
 /// The pool reads bytes that are not in memory. Allocates when it opens a file and at its first wait, never per read.
 final class SegmentReader: FileSendingReader {
     private enum Step {
-        case on, full, waiting
+        case progress, full, waiting
     }
 
     private let list: SegmentList
@@ -23,10 +23,10 @@ final class SegmentReader: FileSendingReader {
     private var canSendNow = true
     private var isChecked = false
     private var verified = 0
-    private var heldBack: [UInt8] = []
+    private var withheldBytes: [UInt8] = []
     private var job: DiskJob?
-    private var isAsking = false
-    private var pooled = 0..<0
+    private var isJobPending = false
+    private var pooledRange = 0..<0
     private var failure: BodyError?
 
     /// Creates a reader and the readers of all streams, so that a stream that was read already fails now, not midway.
@@ -45,7 +45,7 @@ final class SegmentReader: FileSendingReader {
     func read(into output: inout OutputRawSpan) throws(BodyError) -> BodyRead {
         if let failure { throw failure }
         do {
-            return try walk(&output)
+            return try fill(&output)
         } catch {
             // Sticky: a read after a failure must not yield the closing boundary.
             failure = error
@@ -53,12 +53,12 @@ final class SegmentReader: FileSendingReader {
         }
     }
 
-    private func walk(_ output: inout OutputRawSpan) throws(BodyError) -> BodyRead {
+    private func fill(_ output: inout OutputRawSpan) throws(BodyError) -> BodyRead {
         let before = output.byteCount
         var isWaiting = false
         steps: while index < list.segments.count {
             switch try step(&output) {
-            case .on: continue
+            case .progress: continue
             case .full: break steps
             case .waiting:
                 isWaiting = true
@@ -71,12 +71,12 @@ final class SegmentReader: FileSendingReader {
         return index == list.segments.count ? .end : .later
     }
 
-    func send(upTo most: Int, into socket: Int32) -> Int? {
-        guard failure == nil, !isAsking, pooled.isEmpty, disk.allowsNonblocking, canReadNow, canSendNow,
+    func send(upTo limit: Int, into socket: Int32) -> Int? {
+        guard failure == nil, !isJobPending, pooledRange.isEmpty, disk.allowsNonblocking, canReadNow, canSendNow,
             let descriptor, index < list.segments.count, case .file(let slice) = list.segments[index],
             offset < slice.count
         else { return nil }
-        let count = Int(min(Int64(most), slice.count - offset))
+        let count = Int(min(Int64(limit), slice.count - offset))
         let result = disk.sendNow(descriptor, count, at: slice.range.lowerBound + offset, into: socket)
         guard result <= 0 else {
             offset += Int64(result)
@@ -97,18 +97,18 @@ final class SegmentReader: FileSendingReader {
         job?.close()
         job = nil
         descriptor = nil
-        heldBack = []
+        withheldBytes = []
         for stream in streams { stream.close() }
     }
 
     // MARK: One step
 
     private func step(_ output: inout OutputRawSpan) throws(BodyError) -> Step {
-        if isAsking {
-            guard let answer = job?.takeAnswer() else { return .waiting }
-            isAsking = false
-            try accept(answer)
-            return .on
+        if isJobPending {
+            guard let outcome = job?.takeOutcome() else { return .waiting }
+            isJobPending = false
+            try accept(outcome)
+            return .progress
         }
         switch list.segments[index] {
         case .bytes(let bytes): return copy(bytes, to: &output)
@@ -127,19 +127,19 @@ final class SegmentReader: FileSendingReader {
         offset += Int64(count)
         guard offset == Int64(bytes.count) else { return .full }
         nextSegment()
-        return .on
+        return .progress
     }
 
     private func readStream(_ stream: any BodyReader, into output: inout OutputRawSpan) throws(BodyError) -> Step {
         guard output.freeCapacity > 0 else { return .full }
         do {
             switch try stream.read(into: &output) {
-            case .bytes: return .on
+            case .bytes: return .progress
             case .later: return .waiting
             case .end:
                 stream.close()
                 nextSegment()
-                return .on
+                return .progress
             }
         } catch {
             throw error as? BodyError ?? BodyError(.streamFailed, "The stream failed: \(error)", cause: error)
@@ -149,29 +149,29 @@ final class SegmentReader: FileSendingReader {
     private func readFile(_ slice: FileSlice, into output: inout OutputRawSpan) throws(BodyError) -> Step {
         let source = slice.source
         guard let descriptor else {
-            guard let opened = try disk.openNow(source) else { return ask(.open(source)) }
+            guard let opened = try disk.openNow(source) else { return submit(.open(source)) }
             descriptor = opened
-            return .on
+            return .progress
         }
         guard offset < slice.count else {
             if isChecked {
                 nextSegment()
-                return .on
+                return .progress
             }
-            guard disk.allowsNonblocking, canReadNow else { return ask(.check(descriptor, source)) }
+            guard disk.allowsNonblocking, canReadNow else { return submit(.check(descriptor, source)) }
             try disk.check(descriptor, source)
             nextSegment()
-            return .on
+            return .progress
         }
         guard output.freeCapacity > 0 else { return .full }
-        if !pooled.isEmpty {
+        if !pooledRange.isEmpty {
             copyPooled(to: &output)
-            return .on
+            return .progress
         }
-        if disk.allowsNonblocking, canReadNow, try readNow(descriptor, slice, into: &output) { return .on }
+        if disk.allowsNonblocking, canReadNow, try readNow(descriptor, slice, into: &output) { return .progress }
         let start = slice.range.lowerBound + offset
-        let count = Int(min(slice.count - offset, Int64(DiskJob.largestRead)))
-        return ask(.read(descriptor, source, offset: start, count: count, end: slice.range.upperBound))
+        let count = Int(min(slice.count - offset, Int64(DiskJob.maxReadBytes)))
+        return submit(.read(descriptor, source, offset: start, count: count, end: slice.range.upperBound))
     }
 
     /// Reads bytes that are in the page cache directly into the caller's buffer. Returns `false` if that would wait.
@@ -182,8 +182,8 @@ final class SegmentReader: FileSendingReader {
         let disk = disk
         let start = slice.range.lowerBound + offset
         let result = unsafe output.withUnsafeMutableBytes { buffer, used in
-            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[used..<used + count])
-            let result = unsafe disk.readNow(descriptor, into: room, at: start)
+            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[used..<used + count])
+            let result = unsafe disk.readNow(descriptor, into: target, at: start)
             used += max(0, result)
             return result
         }
@@ -204,15 +204,15 @@ final class SegmentReader: FileSendingReader {
     private func verify(_ output: inout OutputRawSpan) throws(BodyError) -> Step {
         while verified < list.sources.count {
             guard try disk.verifyNow(list.sources[verified]) else {
-                return ask(.verify(list.sources, from: verified))
+                return submit(.verify(list.sources, from: verified))
             }
             verified += 1
         }
-        guard !heldBack.isEmpty else {
+        guard !withheldBytes.isEmpty else {
             nextSegment()
-            return .on
+            return .progress
         }
-        return copy(heldBack, to: &output)
+        return copy(withheldBytes, to: &output)
     }
 
     private func nextSegment() {
@@ -226,11 +226,11 @@ final class SegmentReader: FileSendingReader {
 
     // MARK: The pool
 
-    private func ask(_ request: DiskJob.Request) -> Step {
+    private func submit(_ request: DiskJob.Request) -> Step {
         let job = self.job ?? makeJob()
         self.job = job
-        isAsking = true
-        job.ask(request)
+        isJobPending = true
+        job.submit(request)
         return .waiting
     }
 
@@ -239,14 +239,14 @@ final class SegmentReader: FileSendingReader {
             guard case .file(let slice) = segment else { return largest }
             return max(largest, slice.count)
         }
-        return DiskJob(disk: disk, bufferSize: Int(min(largest, Int64(DiskJob.largestRead))), wake: wake)
+        return DiskJob(disk: disk, bufferSize: Int(min(largest, Int64(DiskJob.maxReadBytes))), wake: wake)
     }
 
-    private func accept(_ answer: DiskJob.Answer) throws(BodyError) {
-        switch answer {
+    private func accept(_ outcome: DiskJob.Outcome) throws(BodyError) {
+        switch outcome {
         case .opened(let opened): descriptor = opened
         case .read(let count, let checked):
-            pooled = 0..<count
+            pooledRange = 0..<count
             isChecked = checked
         case .checked: nextSegment()
         case .verified: verified = list.sources.count
@@ -256,10 +256,10 @@ final class SegmentReader: FileSendingReader {
 
     private func copyPooled(to output: inout OutputRawSpan) {
         guard let job else { return }
-        let count = min(output.freeCapacity, pooled.count)
-        let end = pooled.lowerBound + count
-        unsafe append(UnsafeRawBufferPointer(rebasing: job.bytes[pooled.lowerBound..<end]), to: &output)
-        pooled = end..<pooled.upperBound
+        let count = min(output.freeCapacity, pooledRange.count)
+        let end = pooledRange.lowerBound + count
+        unsafe append(UnsafeRawBufferPointer(rebasing: job.bytes[pooledRange.lowerBound..<end]), to: &output)
+        pooledRange = end..<pooledRange.upperBound
         offset += Int64(count)
     }
 
@@ -277,12 +277,12 @@ final class SegmentReader: FileSendingReader {
     /// Removes the last bytes from the caller's buffer.
     private func holdBack(_ count: Int, of output: inout OutputRawSpan) {
         guard count > 0 else { return }
-        var taken: [UInt8] = []
+        var withheld: [UInt8] = []
         unsafe output.withUnsafeMutableBytes { buffer, used in
-            taken = unsafe Array(buffer[used - count..<used])
+            withheld = unsafe Array(buffer[used - count..<used])
             used -= count
         }
-        heldBack = taken
+        withheldBytes = withheld
     }
 }
 

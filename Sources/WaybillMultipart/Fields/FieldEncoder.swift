@@ -54,7 +54,7 @@ final class FieldEncoder: Encoder {
 
     /// Nested containers and encoders passed to other values bypass ``encode(_:)``; their contents do not.
     func checkDepth() throws {
-        guard depth <= FieldOutput.deepest, containers <= FieldOutput.maxContainers else {
+        guard depth <= FieldOutput.maxDepth, containers <= FieldOutput.maxContainers else {
             throw FieldOutput.tooDeep(codingPath)
         }
     }

@@ -4,7 +4,7 @@ import WaybillCore
 /// Collects the fields of a value in the order in which they are encoded.
 final class FieldOutput {
     /// The maximum nesting depth. A deeper value is assumed to contain itself.
-    static let deepest = 64
+    static let maxDepth = 64
     // The maximum number of containers per encoder. Types with superclasses request a few; a type that passes its
     // encoder to itself would request them indefinitely.
     static let maxContainers = 256
@@ -22,7 +22,7 @@ final class FieldOutput {
     func encode(
         _ value: some Encodable, named name: String, at path: [any CodingKey], depth: Int, isSecret: Bool
     ) throws {
-        guard depth <= Self.deepest else { throw Self.tooDeep(path) }
+        guard depth <= Self.maxDepth else { throw Self.tooDeep(path) }
         switch value {
         case let date as Date where !isDeferred: try put(text(of: date, at: path), named: name, at: path, isSecret)
         case let data as Data: try put(data, named: name, at: path, isSecret)
@@ -80,7 +80,7 @@ final class FieldOutput {
     static func tooDeep(_ path: [any CodingKey]) -> BodyError {
         BodyError(
             .nestedTooDeep,
-            "The value is nested deeper than \(deepest) levels at \(description(of: Array(path.prefix(6))))…. "
+            "The value is nested deeper than \(maxDepth) levels at \(description(of: Array(path.prefix(6))))…. "
                 + "Check whether it contains itself.")
     }
 

@@ -20,7 +20,7 @@ package struct DiskAccess: Sendable {
 
     /// Opens the file if every path component is in the dentry cache (`RESOLVE_CACHED`).
     func openNow(_ source: SourceFile) throws(BodyError) -> FileDescriptor? {
-        if let held = source.held { return held }
+        if let descriptor = source.openDescriptor { return descriptor }
         guard allowsNonblocking else { return nil }
         let raw = unsafe SystemPath.with(source.path) { unsafe wb_open_cached($0, O_RDONLY | O_NONBLOCK | O_NOCTTY) }
         guard raw >= 0 else { return nil }
@@ -28,10 +28,10 @@ package struct DiskAccess: Sendable {
     }
 
     /// Reads bytes in the page cache. Returns the number of bytes, 0 at the end of the file, or a negated `errno`.
-    func readNow(_ descriptor: FileDescriptor, into room: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-        guard let start = room.baseAddress else { return 0 }
+    func readNow(_ descriptor: FileDescriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+        guard let start = buffer.baseAddress else { return 0 }
         if let number = fault?(.read) { return -Int(number) }
-        return unsafe wb_pread_nowait(descriptor.raw, start, room.count, off_t(offset))
+        return unsafe wb_pread_nowait(descriptor.raw, start, buffer.count, off_t(offset))
     }
 
     /// Sends bytes that are in the page cache. Returns the number of bytes that the socket accepted, or a negated
@@ -54,20 +54,20 @@ package struct DiskAccess: Sendable {
     // MARK: Waiting, on the pool
 
     func open(_ source: SourceFile) throws(BodyError) -> FileDescriptor {
-        if let held = source.held { return held }
+        if let descriptor = source.openDescriptor { return descriptor }
         let raw = unsafe SystemPath.with(source.path) {
             unsafe Glibc.open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         }
-        guard raw >= 0 else { throw gone(source, SystemError.last) }
+        guard raw >= 0 else { throw pathFailure(source, SystemError.last) }
         return try accept(FileDescriptor(owning: raw), source)
     }
 
     func read(
-        _ descriptor: FileDescriptor, _ source: SourceFile, into room: UnsafeMutableRawBufferPointer, at offset: Int64
+        _ descriptor: FileDescriptor, _ source: SourceFile, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
     ) throws(BodyError) -> Int {
         try injectFault(.read, source)
         while true {
-            let count = unsafe pread(descriptor.raw, room.baseAddress, room.count, off_t(offset))
+            let count = unsafe pread(descriptor.raw, buffer.baseAddress, buffer.count, off_t(offset))
             if count > 0 { return count }
             if count == 0 { throw endedEarly(descriptor, source) }
             guard errno == EINTR else { throw source.failed(SystemError.last) }
@@ -76,13 +76,13 @@ package struct DiskAccess: Sendable {
 
     func verify(_ source: SourceFile) throws(BodyError) {
         try injectFault(.verify, source)
-        try look(source)
+        try checkPath(source)
     }
 
-    private func look(_ source: SourceFile) throws(BodyError) {
+    private func checkPath(_ source: SourceFile) throws(BodyError) {
         var status = stat()
         guard unsafe SystemPath.with(source.path, { unsafe stat($0, &status) }) == 0 else {
-            throw gone(source, SystemError.last)
+            throw pathFailure(source, SystemError.last)
         }
         try compare(status, source)
     }
@@ -104,7 +104,7 @@ package struct DiskAccess: Sendable {
         }
         return BodyError(
             .readFailed, "Reading \(source.path) yielded fewer bytes than its size of \(source.stamp.size) bytes.",
-            at: source.place, path: source.path)
+            at: source.location, path: source.path)
     }
 
     private func accept(_ descriptor: FileDescriptor, _ source: SourceFile) throws(BodyError) -> FileDescriptor {
@@ -114,7 +114,7 @@ package struct DiskAccess: Sendable {
     }
 
     private func compare(_ descriptor: FileDescriptor, _ source: SourceFile) throws(BodyError) {
-        guard source.held == nil else { return }
+        guard source.openDescriptor == nil else { return }
         let status: stat
         do {
             status = try descriptor.status()
@@ -125,7 +125,7 @@ package struct DiskAccess: Sendable {
         guard let change = source.stamp.change(to: now) else { return }
         // Removing a file's name changes the file, too; the path shows which of the two occurred. The upload has failed
         // already, so the wait does not matter.
-        try look(source)
+        try checkPath(source)
         throw source.changed(change, to: now.size)
     }
 
@@ -138,7 +138,7 @@ package struct DiskAccess: Sendable {
         if let number = fault?(step) { throw source.failed(SystemError(number)) }
     }
 
-    private func gone(_ source: SourceFile, _ error: SystemError) -> BodyError {
+    private func pathFailure(_ source: SourceFile, _ error: SystemError) -> BodyError {
         error.number == ENOENT || error.number == ENOTDIR ? source.changed(.removed) : source.failed(error)
     }
 }

@@ -22,7 +22,7 @@ import WaybillCore
         }
     }
 
-    enum Answer: Sendable {
+    enum Outcome: Sendable {
         case opened(FileDescriptor)
         /// The number of bytes read. If they include the last byte of the slice, the file was checked as well.
         case read(Int, isChecked: Bool)
@@ -33,13 +33,13 @@ import WaybillCore
 
     private enum State: Sendable {
         case idle
-        case asked(Request)
-        case answered(Answer)
+        case submitted(Request)
+        case completed(Outcome)
         case closed
     }
 
     /// The maximum number of bytes per read, and thus the maximum buffer size of a reader.
-    static let largestRead = 256 * 1_024
+    static let maxReadBytes = 256 * 1_024
 
     private let disk: DiskAccess
     private let wake: @Sendable () -> Void
@@ -49,7 +49,7 @@ import WaybillCore
     init(disk: DiskAccess, bufferSize: Int, wake: @escaping @Sendable () -> Void) {
         self.disk = disk
         self.wake = wake
-        unsafe buffer = .allocate(byteCount: max(1, min(bufferSize, Self.largestRead)), alignment: 16)
+        unsafe buffer = .allocate(byteCount: max(1, min(bufferSize, Self.maxReadBytes)), alignment: 16)
     }
 
     deinit {
@@ -59,17 +59,17 @@ import WaybillCore
     /// The bytes of the last read. Access them only between a result and the next request.
     var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(buffer) }
 
-    func ask(_ request: Request) {
-        state.withLock { $0 = .asked(request) }
+    func submit(_ request: Request) {
+        state.withLock { $0 = .submitted(request) }
         ReaderPool.shared.submit(self)
     }
 
     /// Returns the result once.
-    func takeAnswer() -> Answer? {
+    func takeOutcome() -> Outcome? {
         state.withLock { state in
-            guard case .answered(let answer) = state else { return nil }
+            guard case .completed(let outcome) = state else { return nil }
             state = .idle
-            return answer
+            return outcome
         }
     }
 
@@ -81,38 +81,38 @@ import WaybillCore
 
     /// The pool's call may return later; its result is then discarded.
     func abandon(after limit: Duration) {
-        let isWanted = state.withLock { state in
-            guard case .asked(let request) = state else { return false }
+        let isPending = state.withLock { state in
+            guard case .submitted(let request) = state else { return false }
             let source = request.source
-            state = .answered(.failed(.hanging(source.path, at: source.place, limit: limit)))
+            state = .completed(.failed(.readTimeout(source.path, at: source.location, limit: limit)))
             return true
         }
-        if isWanted { wake() }
+        if isPending { wake() }
     }
 
     func run() {
         let request: Request? = state.withLock { state in
-            guard case .asked(let request) = state else { return nil }
+            guard case .submitted(let request) = state else { return nil }
             return request
         }
         guard let request else { return }
-        let answer = perform(request)
-        let isWanted = state.withLock { state in
-            guard case .asked = state else { return false }
-            state = .answered(answer)
+        let outcome = perform(request)
+        let isPending = state.withLock { state in
+            guard case .submitted = state else { return false }
+            state = .completed(outcome)
             return true
         }
-        if isWanted { wake() }
+        if isPending { wake() }
     }
 
-    private func perform(_ request: Request) -> Answer {
+    private func perform(_ request: Request) -> Outcome {
         do throws(BodyError) {
             switch request {
             case .open(let source):
                 return .opened(try disk.open(source))
             case .read(let descriptor, let source, let offset, let count, let end):
-                let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(count, buffer.count)])
-                let count = try unsafe disk.read(descriptor, source, into: room, at: offset)
+                let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(count, buffer.count)])
+                let count = try unsafe disk.read(descriptor, source, into: target, at: offset)
                 let isLast = offset + Int64(count) == end
                 // Check here to save the reader another wait.
                 if isLast { try disk.check(descriptor, source) }

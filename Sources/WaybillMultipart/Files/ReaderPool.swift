@@ -35,19 +35,21 @@ package final class ReaderPool: Sendable {
     ///
     /// - Throws: The error of the closure, or ``BodyError/Code/readFailed`` after ``limit``.
     package func run<Value: Sendable>(
-        reading path: String, at place: PartPlace? = nil, _ work: @escaping @Sendable () throws(BodyError) -> Value
+        reading path: String, at location: PartLocation? = nil,
+        _ work: @escaping @Sendable () throws(BodyError) -> Value
     ) async throws(BodyError) -> Value {
         try await withCheckedContinuation { continuation in
-            submit(ClosureJob(work, reading: (path, place), continuation))
+            submit(ClosureJob(work, reading: (path, location), continuation))
         }.get()
     }
 }
 
 extension BodyError {
     /// The error for a file whose disk or network does not respond.
-    static func hanging(_ path: String, at place: PartPlace?, limit: Duration) -> BodyError {
+    static func readTimeout(_ path: String, at location: PartLocation?, limit: Duration) -> BodyError {
         BodyError(
-            .readFailed, "Reading \(path) timed out after \(limit). Check its disk or network file system.", at: place,
+            .readFailed, "Reading \(path) timed out after \(limit). Check its disk or network file system.",
+            at: location,
             path: path,
             cause: SystemError(ETIMEDOUT))
     }
@@ -60,10 +62,11 @@ private final class ClosureJob<Value: Sendable>: PoolJob {
     }
 
     private let state: Locked<State>
-    private let source: (path: String, place: PartPlace?)?
+    private let source: (path: String, location: PartLocation?)?
 
     init(
-        _ work: @escaping @Sendable () throws(BodyError) -> Value, reading source: (path: String, place: PartPlace?)?,
+        _ work: @escaping @Sendable () throws(BodyError) -> Value,
+        reading source: (path: String, location: PartLocation?)?,
         _ continuation: CheckedContinuation<Result<Value, BodyError>, Never>
     ) {
         state = Locked(State(work: work, continuation: continuation))
@@ -83,7 +86,7 @@ private final class ClosureJob<Value: Sendable>: PoolJob {
             state.work = nil
             return state.continuation.take()
         }
-        waiting?.resume(returning: .failure(.hanging(source.path, at: source.place, limit: limit)))
+        waiting?.resume(returning: .failure(.readTimeout(source.path, at: source.location, limit: limit)))
     }
 
     /// Runs the closure and releases it before the result is delivered.

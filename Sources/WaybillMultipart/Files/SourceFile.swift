@@ -7,50 +7,50 @@ package struct SourceFile: Sendable {
     package let path: String
     package let stamp: FileStamp
     /// The part that the file belongs to, for errors.
-    package let place: PartPlace?
+    package let location: PartLocation?
     /// The open descriptor of a temporary file without a name. It is not checked again: no other process can change it.
-    let held: FileDescriptor?
+    let openDescriptor: FileDescriptor?
 
     /// Creates a source for the first `size` bytes of a file without a name.
-    init(holding descriptor: FileDescriptor, size: Int64, at place: PartPlace?) {
+    init(descriptor: FileDescriptor, size: Int64, at location: PartLocation?) {
         self.path = "a temporary file"
         self.stamp = FileStamp(size: size)
-        self.place = place
-        self.held = descriptor
+        self.location = location
+        self.openDescriptor = descriptor
     }
 
     /// Inspects a file, which must exist, be regular and be readable.
     ///
     /// The file is inspected before it is opened, because merely opening some devices has side effects.
-    package init(inspecting path: String, at place: PartPlace?) throws(BodyError) {
+    package init(inspecting path: String, at location: PartLocation?) throws(BodyError) {
         guard !path.utf8.contains(0) else {
             throw BodyError(
-                .fileNotFound, "Invalid path \(quoted(path)). A path must not contain a NUL.", at: place, path: path)
+                .fileNotFound, "Invalid path \(quoted(path)). A path must not contain a NUL.", at: location, path: path)
         }
         var status = stat()
         guard unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else {
-            throw Self.cannotOpen(path, SystemError.last, at: place)
+            throw Self.cannotOpen(path, SystemError.last, at: location)
         }
-        try Self.requireRegular(status, path, at: place)
+        try Self.requireRegular(status, path, at: location)
         let raw = unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
-        guard raw >= 0 else { throw Self.cannotOpen(path, SystemError.last, at: place) }
+        guard raw >= 0 else { throw Self.cannotOpen(path, SystemError.last, at: location) }
         let descriptor = FileDescriptor(owning: raw)
         do {
             status = try descriptor.status()
         } catch {
-            throw Self.cannotOpen(path, error, at: place)
+            throw Self.cannotOpen(path, error, at: location)
         }
-        try Self.requireRegular(status, path, at: place)
-        try Self.requireTrueSize(descriptor, status, path, at: place)
+        try Self.requireRegular(status, path, at: location)
+        try Self.requireTrueSize(descriptor, status, path, at: location)
         self.path = path
         self.stamp = FileStamp(status)
-        self.place = place
-        self.held = nil
+        self.location = location
+        self.openDescriptor = nil
     }
 
     /// Inspects a file without waiting. Returns `nil` if it would have to wait, or if the file is invalid;
     /// ``init(inspecting:at:)`` throws the error then.
-    init?(inspectingSynchronously path: String, at place: PartPlace?) {
+    init?(inspectingSynchronously path: String, at location: PartLocation?) {
         var status = stat()
         guard !path.utf8.contains(0),
             unsafe SystemPath.with(path, { unsafe wb_stat_readable_cached($0, &status) }) == 0,
@@ -58,22 +58,22 @@ package struct SourceFile: Sendable {
         else { return nil }
         self.path = path
         self.stamp = FileStamp(status)
-        self.place = place
-        self.held = nil
+        self.location = location
+        self.openDescriptor = nil
     }
 
-    /// Returns at most `most` bytes from `start`. May block.
-    func prefix(_ most: Int, from start: Int64 = 0) throws(BodyError) -> [UInt8] {
+    /// Returns at most `maxCount` bytes from `start`. May block.
+    func prefix(_ maxCount: Int, from start: Int64 = 0) throws(BodyError) -> [UInt8] {
         let disk = DiskAccess()
         let descriptor = try disk.open(self)
-        var bytes = [UInt8](repeating: 0, count: Int(min(stamp.size - start, Int64(most))))
+        var bytes = [UInt8](repeating: 0, count: Int(min(stamp.size - start, Int64(maxCount))))
         var count = 0
         while count < bytes.count {
             let offset = start + Int64(count)
             let read = unsafe bytes.withUnsafeMutableBytes { buffer in
                 Result { () throws(BodyError) in
-                    let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
-                    return try unsafe disk.read(descriptor, self, into: room, at: offset)
+                    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+                    return try unsafe disk.read(descriptor, self, into: target, at: offset)
                 }
             }
             count += try read.get()
@@ -83,7 +83,7 @@ package struct SourceFile: Sendable {
 
     /// The error for a file that has changed.
     package func changed(_ change: SourceChange, to size: Int64? = nil) -> BodyError {
-        let what =
+        let difference =
             switch change {
             case .shrank: "shrank from \(stamp.size) to \(size ?? 0) bytes"
             case .grew: "grew from \(stamp.size) to \(size ?? 0) bytes"
@@ -93,16 +93,16 @@ package struct SourceFile: Sendable {
             }
         return BodyError(
             .sourceChanged,
-            "The file changed after its length was determined: \(path) \(what). The body is incomplete. Send it again "
-                + "when no other process writes to the file.", at: place, path: path, cause: change)
+            "The file changed after its length was determined: \(path) \(difference). The body is incomplete. "
+                + "Send it again when no other process writes to the file.", at: location, path: path, cause: change)
     }
 
     /// The error for a system call that failed while the file was read.
     package func failed(_ error: SystemError) -> BodyError {
-        BodyError(.readFailed, "Could not read \(path): \(error).", at: place, path: path, cause: error)
+        BodyError(.readFailed, "Could not read \(path): \(error).", at: location, path: path, cause: error)
     }
 
-    private static func requireRegular(_ status: stat, _ path: String, at place: PartPlace?) throws(BodyError) {
+    private static func requireRegular(_ status: stat, _ path: String, at location: PartLocation?) throws(BodyError) {
         let kind =
             switch status.st_mode & S_IFMT {
             case S_IFREG: ""
@@ -114,14 +114,14 @@ package struct SourceFile: Sendable {
             }
         guard kind.isEmpty else {
             throw BodyError(
-                .notARegularFile, "\(path) is \(kind). Use a regular file.", at: place,
+                .notARegularFile, "\(path) is \(kind). Use a regular file.", at: location,
                 path: path)
         }
     }
 
     // Files of /proc report a size of 0 bytes and then yield bytes: their length cannot be determined.
     private static func requireTrueSize(
-        _ descriptor: FileDescriptor, _ status: stat, _ path: String, at place: PartPlace?
+        _ descriptor: FileDescriptor, _ status: stat, _ path: String, at location: PartLocation?
     ) throws(BodyError) {
         guard status.st_size == 0 else { return }
         var byte: UInt8 = 0
@@ -129,27 +129,27 @@ package struct SourceFile: Sendable {
             throw BodyError(
                 .notARegularFile,
                 "\(path) has size 0 but contains bytes, as files in /proc do. Read the file and send its bytes.",
-                at: place, path: path)
+                at: location, path: path)
         }
     }
 
-    private static func cannotOpen(_ path: String, _ error: SystemError, at place: PartPlace?) -> BodyError {
+    private static func cannotOpen(_ path: String, _ error: SystemError, at location: PartLocation?) -> BodyError {
         switch error.number {
         case ENOENT, ENOTDIR:
             BodyError(
-                .fileNotFound, "File not found: \(quoted(path, limit: 400)). Check the path.", at: place,
+                .fileNotFound, "File not found: \(quoted(path, limit: 400)). Check the path.", at: location,
                 path: path, cause: error)
         case EACCES, EPERM:
             BodyError(
-                .fileNotReadable, "Could not read \(path): \(error). Check its permissions.", at: place, path: path,
+                .fileNotReadable, "Could not read \(path): \(error). Check its permissions.", at: location, path: path,
                 cause: error)
         case EMFILE, ENFILE:
             BodyError(
-                .fileNotReadable, "Could not open \(path): \(error). Raise the limit of open files.", at: place,
+                .fileNotReadable, "Could not open \(path): \(error). Raise the limit of open files.", at: location,
                 path: path, cause: error)
         default:
             BodyError(
-                .fileNotReadable, "Could not open \(path): \(error).", at: place, path: path, cause: error)
+                .fileNotReadable, "Could not open \(path): \(error).", at: location, path: path, cause: error)
         }
     }
 }
@@ -176,7 +176,7 @@ struct FileSlice: Sendable {
             throw BodyError(
                 .invalidRange,
                 "The byte range \(range.lowerBound)..<\(range.upperBound) exceeds the \(source.stamp.size) bytes of "
-                    + "\(source.path).", at: source.place, path: source.path)
+                    + "\(source.path).", at: source.location, path: source.path)
         }
         self.source = source
         self.range = range

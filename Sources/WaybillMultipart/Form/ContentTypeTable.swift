@@ -33,17 +33,17 @@ public struct ContentTypeTable: Sendable, Hashable, ExpressibleByDictionaryLiter
     }
 
     /// The type for an extension without its dot, case-insensitive. Assigning `nil` removes an entry set here.
-    public subscript(ending: String) -> String? {
+    public subscript(fileExtension: String) -> String? {
         get {
-            let ending = ending.lowercased()
-            return types[ending] ?? (hasStandard ? Self.standardTypes[ending] : nil)
+            let fileExtension = fileExtension.lowercased()
+            return types[fileExtension] ?? (hasStandard ? Self.standardTypes[fileExtension] : nil)
         }
-        set { types[ending.lowercased()] = newValue }
+        set { types[fileExtension.lowercased()] = newValue }
     }
 
     /// Returns the type for a file name or path by its extension, the part after the last dot.
     public func type(forFile name: String) -> String? {
-        Self.ending(of: name).flatMap { self[String($0)] }
+        Self.fileExtension(of: name).flatMap { self[String($0)] }
     }
 
     /// Returns the standard table extended by the system's file `/etc/mime.types`.
@@ -60,7 +60,7 @@ public struct ContentTypeTable: Sendable, Hashable, ExpressibleByDictionaryLiter
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
             let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
             guard let type = words.first else { continue }
-            for ending in words.dropFirst() { table[String(ending)] = String(type) }
+            for fileExtension in words.dropFirst() { table[String(fileExtension)] = String(type) }
         }
         return table
     }
@@ -69,30 +69,30 @@ public struct ContentTypeTable: Sendable, Hashable, ExpressibleByDictionaryLiter
     package static let unknown = "application/octet-stream"
 
     /// Returns the first extension that the standard table lists for a type.
-    static func standardEnding(for type: String) -> String? {
-        rows.first { $0.type == type }?.endings.split(separator: " ").first.map(String.init)
+    static func standardExtension(for type: String) -> String? {
+        rows.first { $0.type == type }?.fileExtensions.split(separator: " ").first.map(String.init)
     }
 
     /// Returns the extension of the last path component, without the dot.
-    static func ending(of name: String) -> Substring? {
+    static func fileExtension(of name: String) -> Substring? {
         let bytes = name.utf8
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")) else { return nil }
-        let ending = name[bytes.index(after: dot)...]
-        return ending.isEmpty || ending.utf8.contains(UInt8(ascii: "/")) ? nil : ending
+        let fileExtension = name[bytes.index(after: dot)...]
+        return fileExtension.isEmpty || fileExtension.utf8.contains(UInt8(ascii: "/")) ? nil : fileExtension
     }
 }
 
 extension ContentTypeTable {
     fileprivate static let standardTypes: [String: String] = {
         var types: [String: String] = [:]
-        for (type, endings) in rows {
-            for ending in endings.split(separator: " ") { types[String(ending)] = type }
+        for (type, fileExtensions) in rows {
+            for fileExtension in fileExtensions.split(separator: " ") { types[String(fileExtension)] = type }
         }
         return types
     }()
 
     // https://www.iana.org/assignments/media-types/
-    private static let rows: [(type: String, endings: String)] = [
+    private static let rows: [(type: String, fileExtensions: String)] = [
         // The ten extensions that curl knows.
         ("image/gif", "gif"), ("image/jpeg", "jpg jpeg"), ("image/png", "png"), ("image/svg+xml", "svg"),
         ("text/plain", "txt"), ("text/html", "htm html"), ("application/pdf", "pdf"), ("application/xml", "xml"),

@@ -13,89 +13,92 @@ struct CurlArguments {
             remarks.append("curl escapes names as browsers do, not as this form does.")
         }
         for index in form.order.indices(of: form.parts) {
-            let place = PartPlace(index: index, name: form.parts[index].name)
+            let location = PartLocation(index: index, name: form.parts[index].name)
             if form.parts[index].name.utf8.contains(UInt8(ascii: "=")) {
-                remarks.append("\(place) is omitted. curl does not support names that contain =.")
+                remarks.append("\(location) is omitted. curl does not support names that contain =.")
             } else {
-                add(form.parts[index], form, at: place)
+                add(form.parts[index], form, at: location)
             }
         }
     }
 
-    private mutating func add(_ part: MultipartPart, _ form: MultipartForm, at place: PartPlace) {
+    private mutating func add(_ part: MultipartPart, _ form: MultipartForm, at location: PartLocation) {
         if part.followsContent {
-            remarks.append("\(place) derives type and name from its content. curl derives them from the path.")
+            remarks.append("\(location) derives type and name from its content. curl derives them from the path.")
         }
         var part = part
         part.contentType = part.contentType ?? part.typeFromName(form.contentTypes)
         let isPlain = part.fileName == nil && part.contentType == nil && part.headers.isEmpty
         switch part.content {
         case .text(let text) where isPlain:
-            string(part, String(decoding: FormText.withNormalLineBreaks(text), as: UTF8.self), at: place)
+            addString(part, String(decoding: FormText.withNormalLineBreaks(text), as: UTF8.self), at: location)
         case .secret where isPlain, .rawText(_, isSecret: true) where isPlain:
-            string(part, Secret.placeholder, at: place)
-        case .rawText(let bytes, isSecret: false) where isPlain: string(part, bytes, at: place)
+            addString(part, Secret.placeholder, at: location)
+        case .rawText(let bytes, isSecret: false) where isPlain: addString(part, bytes, at: location)
         case .text(let text):
-            value(part, String(decoding: FormText.withNormalLineBreaks(text), as: UTF8.self), at: place)
-        case .secret, .rawText(_, isSecret: true): value(part, Secret.placeholder, at: place)
-        case .rawText(let bytes, isSecret: false): value(part, bytes, at: place)
+            addValue(part, String(decoding: FormText.withNormalLineBreaks(text), as: UTF8.self), at: location)
+        case .secret, .rawText(_, isSecret: true): addValue(part, Secret.placeholder, at: location)
+        case .rawText(let bytes, isSecret: false): addValue(part, bytes, at: location)
         case .encoding(let encode):
             guard let bytes = try? encode() else {
-                return remarks.append("\(place) is omitted. Its value cannot be encoded.")
+                return remarks.append("\(location) is omitted. Its value cannot be encoded.")
             }
-            value(part, bytes, at: place)
+            addValue(part, bytes, at: location)
         case .file(let path, nil):
-            guard !path.utf8.contains(0) else { return remarks.append("\(place) is omitted. Its path contains a NUL.") }
-            line(part, "@\(Self.inQuotes(Self.path(path)))")
+            guard !path.utf8.contains(0) else {
+                return remarks.append("\(location) is omitted. Its path contains a NUL.")
+            }
+            addFormOption(part, "@\(Self.inQuotes(Self.path(path)))")
         case .file(let path, let range?):
-            line(part, "@\(Self.inQuotes(Self.path(path)))")
+            addFormOption(part, "@\(Self.inQuotes(Self.path(path)))")
             remarks.append(
-                "\(place) is bytes \(range.lowerBound)..<\(range.upperBound) of its file. curl sends the whole file.")
-        case .bytes(let bytes): stand(part, "\(bytes.count) bytes from memory", at: place)
-        case .stream: stand(part, "a stream", at: place)
-        case .preparing: stand(part, "prepared content", at: place)
-        case .refused: remarks.append("\(place) is omitted. It cannot be sent.")
+                "\(location) is bytes \(range.lowerBound)..<\(range.upperBound) of its file. curl sends the whole file."
+            )
+        case .bytes(let bytes): addPlaceholder(part, "\(bytes.count) bytes from memory", at: location)
+        case .stream: addPlaceholder(part, "a stream", at: location)
+        case .preparing: addPlaceholder(part, "prepared content", at: location)
+        case .refused: remarks.append("\(location) is omitted. It cannot be sent.")
         }
     }
 
     /// Adds a field whose value contains no character that is special to curl.
-    private mutating func string(_ part: MultipartPart, _ bytes: [UInt8], at place: PartPlace) {
+    private mutating func addString(_ part: MultipartPart, _ bytes: [UInt8], at location: PartLocation) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            return remarks.append("\(place) is omitted. Its text is not UTF-8.")
+            return remarks.append("\(location) is omitted. Its text is not UTF-8.")
         }
-        string(part, text, at: place)
+        addString(part, text, at: location)
     }
 
-    private mutating func string(_ part: MultipartPart, _ text: String, at place: PartPlace) {
+    private mutating func addString(_ part: MultipartPart, _ text: String, at location: PartLocation) {
         guard !text.utf8.contains(0), !part.name.utf8.contains(0) else {
-            return remarks.append("\(place) is omitted. A command line cannot contain a NUL.")
+            return remarks.append("\(location) is omitted. A command line cannot contain a NUL.")
         }
         lines.append("--form-string \(ShellWord.quoted("\(Self.name(of: part))=\(text)"))")
     }
 
-    private mutating func value(_ part: MultipartPart, _ bytes: [UInt8], at place: PartPlace) {
+    private mutating func addValue(_ part: MultipartPart, _ bytes: [UInt8], at location: PartLocation) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            return remarks.append("\(place) is omitted. Its text is not UTF-8.")
+            return remarks.append("\(location) is omitted. Its text is not UTF-8.")
         }
-        value(part, text, at: place)
+        addValue(part, text, at: location)
     }
 
-    private mutating func value(_ part: MultipartPart, _ text: String, at place: PartPlace) {
+    private mutating func addValue(_ part: MultipartPart, _ text: String, at location: PartLocation) {
         guard !text.utf8.contains(0) else {
-            return remarks.append("\(place) is omitted. A command line cannot contain a NUL.")
+            return remarks.append("\(location) is omitted. A command line cannot contain a NUL.")
         }
-        line(part, Self.inQuotes(text))
+        addFormOption(part, Self.inQuotes(text))
     }
 
     /// Adds a placeholder file for content that exists only in the program.
-    private mutating func stand(_ part: MultipartPart, _ what: String, at place: PartPlace) {
+    private mutating func addPlaceholder(_ part: MultipartPart, _ what: String, at location: PartLocation) {
         var named = part
         named.fileName = part.fileName ?? "data"
-        line(named, "@\(Self.inQuotes("<\(what)>"))")
-        remarks.append("\(place) is \(what). Replace the placeholder with a file.")
+        addFormOption(named, "@\(Self.inQuotes("<\(what)>"))")
+        remarks.append("\(location) is \(what). Replace the placeholder with a file.")
     }
 
-    private mutating func line(_ part: MultipartPart, _ content: String) {
+    private mutating func addFormOption(_ part: MultipartPart, _ content: String) {
         var word = "\(Self.name(of: part))=\(content)"
         if let type = part.contentType { word += ";type=\(type)" }
         if let fileName = part.fileName { word += ";filename=\(Self.inQuotes(fileName))" }

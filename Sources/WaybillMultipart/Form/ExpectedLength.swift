@@ -38,7 +38,7 @@ extension MultipartForm {
             block.removeAll(keepingCapacity: true)
             let type = part.contentType ?? part.typeFromName(contentTypes)
             do throws(BodyError) {
-                try header.append(part, contentType: type, to: &block, at: PartPlace(index: index, name: part.name))
+                try header.append(part, contentType: type, to: &block, at: PartLocation(index: index, name: part.name))
             } catch {
                 // The upload fails with this error before a byte is sent.
                 return ExpectedLength(0, isExact: false)

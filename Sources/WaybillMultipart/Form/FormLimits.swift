@@ -47,9 +47,9 @@ public struct FormLimits: Sendable, Hashable {
         throw BodyError(.tooManyParts, "The form has \(partCount) parts; the limit is \(maxParts).")
     }
 
-    func check(partBytes: Int64, at place: PartPlace) throws(BodyError) {
+    func check(partBytes: Int64, at location: PartLocation) throws(BodyError) {
         guard let limit = maxPartBytes?.bytes, partBytes > limit else { return }
-        throw BodyError(.partTooLarge, "The content has \(partBytes) bytes; the limit is \(limit).", at: place)
+        throw BodyError(.partTooLarge, "The content has \(partBytes) bytes; the limit is \(limit).", at: location)
     }
 
     func check(totalBytes: Int64) throws(BodyError) {
@@ -58,7 +58,7 @@ public struct FormLimits: Sendable, Hashable {
     }
 
     /// Checks the first bytes of a part against the allowed types; `nil` means that the bytes have not been read yet.
-    func check(beginning: [UInt8]?, contentType: String?, at place: PartPlace) throws(BodyError) {
+    func check(beginning: [UInt8]?, contentType: String?, at location: PartLocation) throws(BodyError) {
         guard let allowedTypes else { return }
         let list = allowedTypes.sorted().joined(separator: ", ")
         guard let beginning else {
@@ -66,14 +66,14 @@ public struct FormLimits: Sendable, Hashable {
                 .typeNotAllowed,
                 "The type of a stream is unknown before it is sent, but only \(list) are allowed. "
                     + "\(Remedy.spillStream)",
-                at: place)
+                at: location)
         }
-        let said = contentType.map(MagicBytes.essence)
+        let declaredType = contentType.map(MagicBytes.essence)
         let isAllowed = allowedTypes.map(MagicBytes.essence).contains { type in
-            MagicBytes.canBe(type, beginning) && (MagicBytes.type(of: beginning) != nil || type == said)
+            MagicBytes.canBe(type, beginning) && (MagicBytes.type(of: beginning) != nil || type == declaredType)
         }
         guard !isAllowed else { return }
         let found = MagicBytes.type(of: beginning).map { "is \($0)" } ?? "has no known type"
-        throw BodyError(.typeNotAllowed, "The content \(found); the allowed types are \(list).", at: place)
+        throw BodyError(.typeNotAllowed, "The content \(found); the allowed types are \(list).", at: location)
     }
 }

@@ -23,7 +23,7 @@ enum MagicBytes {
     }
 
     /// Returns the file name extension for a type.
-    static func ending(for type: String) -> String? { endings[type] }
+    static func fileExtension(for type: String) -> String? { fileExtensions[type] }
 
     /// Returns a type without its parameters, in lower case.
     static func essence(of type: String) -> String {
@@ -110,7 +110,7 @@ enum MagicBytes {
         Signature(["font/woff2"], text("wOF2")), Signature(["font/otf"], text("OTTO")),
     ]
 
-    private static let endings = [
+    private static let fileExtensions = [
         "image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp", "image/bmp": "bmp",
         "image/tiff": "tif", "image/vnd.microsoft.icon": "ico", "image/heic": "heic", "image/heif": "heif",
         "image/avif": "avif", "image/jxl": "jxl", "image/jp2": "jp2", "video/quicktime": "mov", "audio/mp4": "m4a",

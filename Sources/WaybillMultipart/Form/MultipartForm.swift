@@ -94,7 +94,7 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
                 if let early = made.removeValue(forKey: index) { early } else { try await resolver.resolve(index) }
             try builder.append(
                 ready, contentType: ready.contentType, content: content,
-                at: PartPlace(index: index, name: parts[index].name))
+                at: PartLocation(index: index, name: parts[index].name))
             try limits?.check(totalBytes: builder.knownLength)
         }
         let body = try builder.finish()
@@ -111,7 +111,7 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
         for (index, part) in parts.enumerated() {
             block.removeAll(keepingCapacity: true)
             try header.append(
-                part, contentType: part.contentType, to: &block, at: PartPlace(index: index, name: part.name))
+                part, contentType: part.contentType, to: &block, at: PartLocation(index: index, name: part.name))
         }
     }
 }
@@ -153,18 +153,18 @@ extension MultipartForm {
         var total = Int64(delimiter.closing.count)
         for (index, part) in parts.enumerated() {
             guard !Task.isCancelled else { throw BodyError.taskCancelled }
-            let place = PartPlace(index: index, name: part.name)
+            let location = PartLocation(index: index, name: part.name)
             switch part.content {
             case .preparing: break
             case .stream(let stream):
-                try stream.checkLength(at: place)
+                try stream.checkLength(at: location)
                 let length = stream.length ?? 0
-                try limits.check(partBytes: length, at: place)
+                try limits.check(partBytes: length, at: location)
                 try Self.add(length, to: &total)
             default:
-                let (ready, content) = try await resolver.resolve(part, at: place)
+                let (ready, content) = try await resolver.resolve(part, at: location)
                 var block: [UInt8] = []
-                try header.append(ready, contentType: ready.contentType, to: &block, at: place)
+                try header.append(ready, contentType: ready.contentType, to: &block, at: location)
                 try Self.add(Int64(block.count + FormText.lineBreak.count), to: &total)
                 try Self.add(content.count ?? 0, to: &total)
             }

@@ -17,9 +17,11 @@ extension MultipartPart {
     ) -> MultipartPart {
         let bytes = Array(bytes)
         let type = contentType.map(MagicBytes.essence) ?? MagicBytes.type(of: Array(bytes.prefix(MagicBytes.needed)))
-        let ending = type.flatMap(MagicBytes.ending) ?? type.flatMap(ContentTypeTable.standardEnding) ?? "dat"
+        let fileExtension =
+            type.flatMap(MagicBytes.fileExtension) ?? type.flatMap(ContentTypeTable.standardExtension) ?? "dat"
         return .data(
-            name, bytes, fileName: "\(digits(of: date, in: timeZone)).\(ending)", contentType: contentType ?? type)
+            name, bytes, fileName: "\(digits(of: date, in: timeZone)).\(fileExtension)",
+            contentType: contentType ?? type)
     }
 
     /// The time as `yyyyMMddHHmmss` in the Gregorian calendar, independent of the user's calendar.

@@ -6,9 +6,10 @@ package struct PartStream: Sendable {
     let length: Int64?
     let replay: StreamReplay
 
-    func checkLength(at place: PartPlace) throws(BodyError) {
+    func checkLength(at location: PartLocation) throws(BodyError) {
         guard let length, length < 0 else { return }
-        throw BodyError(.unknownLength, "Invalid stream length \(length). The length must not be negative.", at: place)
+        throw BodyError(
+            .unknownLength, "Invalid stream length \(length). The length must not be negative.", at: location)
     }
 }
 

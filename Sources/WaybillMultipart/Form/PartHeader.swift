@@ -13,51 +13,53 @@ struct PartHeader {
 
     /// Appends the beginning of a part, without `Content-Type` if that is `nil`.
     func append(
-        _ part: MultipartPart, contentType: String?, to block: inout [UInt8], at place: PartPlace
+        _ part: MultipartPart, contentType: String?, to block: inout [UInt8], at location: PartLocation
     ) throws(BodyError) {
         block += delimiter.line
         let beginning = block.count
         block.append(text: "Content-Disposition: form-data; name=\"")
-        try appendNames(part, to: &block, at: place)
+        try appendNames(part, to: &block, at: location)
         block += FormText.lineBreak
-        if let contentType { try Self.append(contentType: contentType, to: &block, at: place) }
+        if let contentType { try Self.append(contentType: contentType, to: &block, at: location) }
         for header in part.headers {
-            try Self.check(header, at: place)
+            try Self.check(header, at: location)
             Self.append(header.name, header.value, to: &block)
         }
         guard block.count - beginning <= Self.maxHeaderBytes else {
             throw BodyError(
                 .headerTooLarge,
                 "The header lines have \(block.count - beginning) bytes; the limit is \(Self.maxHeaderBytes). "
-                    + "Shorten the names.", at: place)
+                    + "Shorten the names.", at: location)
         }
-        if delimiter.occurs(in: block.span, from: beginning) { throw Self.containsBoundary("header lines", at: place) }
+        if delimiter.occurs(in: block.span, from: beginning) {
+            throw Self.containsBoundary("header lines", at: location)
+        }
         block += FormText.lineBreak
     }
 
     private func appendNames(
-        _ part: MultipartPart, to block: inout [UInt8], at place: PartPlace
+        _ part: MultipartPart, to block: inout [UInt8], at location: PartLocation
     ) throws(BodyError) {
         guard !part.name.utf8.isEmpty || compatibility.allowsEmptyNames else {
             throw BodyError(
-                .emptyFieldName, "The field name is missing. Use the name that the server expects.", at: place)
+                .emptyFieldName, "The field name is missing. Use the name that the server expects.", at: location)
         }
         guard compatibility.append(name: part.name, to: &block) else {
-            throw BodyError(.invalidFieldName, "The name contains a NUL. Remove it.", at: place)
+            throw BodyError(.invalidFieldName, "The name contains a NUL. Remove it.", at: location)
         }
         block.append(UInt8(ascii: "\""))
         guard let fileName = part.fileName else { return }
         block.append(text: "; filename=\"")
         guard compatibility.append(fileName: fileName, to: &block) else {
             throw BodyError(
-                .invalidFileName, "The file name contains a NUL. Remove it.", at: place)
+                .invalidFileName, "The file name contains a NUL. Remove it.", at: location)
         }
         block.append(UInt8(ascii: "\""))
         compatibility.appendExtended(fileName, to: &block)
     }
 
     private static func append(
-        contentType: String, to block: inout [UInt8], at place: PartPlace
+        contentType: String, to block: inout [UInt8], at location: PartLocation
     ) throws(BodyError) {
         let start = block.count + "Content-Type: ".utf8.count
         append("Content-Type", contentType, to: &block)
@@ -66,7 +68,7 @@ struct PartHeader {
             throw BodyError(
                 .invalidContentType,
                 "Invalid content type \(quoted(contentType)). It must not be empty or contain control characters.",
-                at: place)
+                at: location)
         }
     }
 
@@ -78,26 +80,26 @@ struct PartHeader {
     }
 
     /// The error for a boundary that occurs in a part.
-    static func containsBoundary(_ what: String, at place: PartPlace) -> BodyError {
+    static func containsBoundary(_ what: String, at location: PartLocation) -> BodyError {
         BodyError(
             .boundaryInContent,
             "The \(what) contain the boundary, at which a server would end the part. \(Remedy.makeRandomBoundary)",
-            at: place)
+            at: location)
     }
 
-    private static func check(_ header: MultipartHeader, at place: PartPlace) throws(BodyError) {
+    private static func check(_ header: MultipartHeader, at location: PartLocation) throws(BodyError) {
         guard !header.name.utf8.isEmpty, header.name.utf8.allSatisfy(FormText.isToken) else {
-            throw BodyError(.invalidHeader, "Invalid header name \(quoted(header.name)).", at: place)
+            throw BodyError(.invalidHeader, "Invalid header name \(quoted(header.name)).", at: location)
         }
         guard !ownHeaders.contains(header.name.lowercased()) else {
             throw BodyError(
                 .invalidHeader,
                 "The header \(header.name) is not allowed in a part. Use the properties of the part.",
-                at: place)
+                at: location)
         }
         guard !header.value.utf8.contains(where: { FormText.isControl($0) && $0 != UInt8(ascii: "\t") }) else {
             throw BodyError(
-                .invalidHeader, "The value of the header \(header.name) contains a control character.", at: place)
+                .invalidHeader, "The value of the header \(header.name) contains a control character.", at: location)
         }
     }
 

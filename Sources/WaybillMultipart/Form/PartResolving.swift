@@ -22,7 +22,7 @@ enum ReadyContent: Sendable {
         case .stream: return nil
         case .file(let slice):
             let count = Int(min(Int64(MagicBytes.needed), slice.count))
-            return try await ReaderPool.shared.run(reading: slice.source.path, at: slice.source.place) {
+            return try await ReaderPool.shared.run(reading: slice.source.path, at: slice.source.location) {
                 () throws(BodyError) in
                 try slice.source.prefix(count, from: slice.range.lowerBound)
             }
@@ -38,67 +38,70 @@ struct PartResolver {
     func resolve(_ index: Int) async throws(BodyError) -> (part: MultipartPart, content: ReadyContent) {
         guard !Task.isCancelled else { throw BodyError.taskCancelled }
         let (part, content) = try await resolve(
-            form.parts[index], at: PartPlace(index: index, name: form.parts[index].name))
+            form.parts[index], at: PartLocation(index: index, name: form.parts[index].name))
         return (part, content)
     }
 
     /// Prepares the content of a part and returns it with the part, whose names and type then match the content.
-    func resolve(_ part: MultipartPart, at place: PartPlace) async throws(BodyError) -> (MultipartPart, ReadyContent) {
-        var (part, content) = try await made(part, at: place)
+    func resolve(_ part: MultipartPart, at location: PartLocation) async throws(BodyError) -> (
+        MultipartPart, ReadyContent
+    ) {
+        var (part, content) = try await made(part, at: location)
         if part.followsContent, let beginning = try await content.beginning() {
             part.follow(MagicBytes.type(of: beginning), form.contentTypes)
         }
         if part.contentType == nil { part.contentType = part.typeFromName(form.contentTypes) }
-        try await check(part, content, at: place)
+        try await check(part, content, at: location)
         return (part, content)
     }
 
     private func made(
-        _ original: MultipartPart, at place: PartPlace
+        _ original: MultipartPart, at location: PartLocation
     ) async throws(BodyError) -> (MultipartPart, ReadyContent) {
         switch original.content {
         case .text, .secret, .rawText, .bytes: return (original, original.content.ready ?? .bytes([]))
         case .file(let path, let range):
-            return (original, .file(try await Self.inspect(path, range, at: place)))
-        case .stream(let stream): return (original, try await ready(stream, at: place))
+            return (original, .file(try await Self.inspect(path, range, at: location)))
+        case .stream(let stream): return (original, try await ready(stream, at: location))
         case .encoding(let encode):
             do {
                 return (original, .bytes(try encode()))
             } catch let error as BodyError where error.code == .nestedTooDeep {
-                throw BodyError(error.code, error.message, at: place)
+                throw BodyError(error.code, error.message, at: location)
             } catch {
                 throw BodyError(
-                    .encodingFailed, "The value cannot be encoded as JSON: \(BodyError.reason(of: error))", at: place,
+                    .encodingFailed, "The value cannot be encoded as JSON: \(BodyError.reason(of: error))",
+                    at: location,
                     cause: error)
             }
-        case .preparing(let preparation): return try await prepared(original, by: preparation, at: place)
-        case .refused(let code, let message): throw BodyError(code, message, at: place)
+        case .preparing(let preparation): return try await prepared(original, by: preparation, at: location)
+        case .refused(let code, let message): throw BodyError(code, message, at: location)
         }
     }
 
-    private func ready(_ stream: PartStream, at place: PartPlace) async throws(BodyError) -> ReadyContent {
-        try stream.checkLength(at: place)
+    private func ready(_ stream: PartStream, at location: PartLocation) async throws(BodyError) -> ReadyContent {
+        try stream.checkLength(at: location)
         let directory = form.temporaryDirectory
         switch (stream.length, form.unknownLength.choice) {
         case (nil, .fail):
             throw BodyError(
                 .unknownLength,
                 "The length of the stream is unknown, but this form requires it. \(Remedy.provideStreamLength)",
-                at: place)
+                at: location)
         case (nil, .spill(let threshold)):
-            let spill = StreamSpill(threshold: threshold, at: place) { () throws(BodyError) in
-                try SpillFile(in: directory, at: place)
+            let spill = StreamSpill(threshold: threshold, at: location) { () throws(BodyError) in
+                try SpillFile(in: directory, at: location)
             }
-            return try await spill.read(stream.origin.pump(at: place))
+            return try await spill.read(stream.origin.pump(at: location))
         default:
             return .stream(
                 StreamSource(
-                    stream.origin, length: stream.length, replay: stream.replay, directory: directory, at: place))
+                    stream.origin, length: stream.length, replay: stream.replay, directory: directory, at: location))
         }
     }
 
     private func prepared(
-        _ original: MultipartPart, by preparation: any PartPreparing, at place: PartPlace
+        _ original: MultipartPart, by preparation: any PartPreparing, at location: PartLocation
     ) async throws(BodyError) -> (MultipartPart, ReadyContent) {
         let made: PreparedPart
         do {
@@ -106,39 +109,41 @@ struct PartResolver {
         } catch is CancellationError {
             throw BodyError.taskCancelled
         } catch {
-            throw BodyError(.preparationFailed, "Preparing the content failed: \(error)", at: place, cause: error)
+            throw BodyError(.preparationFailed, "Preparing the content failed: \(error)", at: location, cause: error)
         }
         var part = original
         part.contentType = made.contentType ?? original.contentType
         part.fileName = made.fileName ?? original.fileName
         switch made.content {
         case .bytes(let bytes): return (part, .bytes(bytes))
-        case .file(let path): return (part, .file(try await Self.inspect(path, nil, at: place)))
+        case .file(let path): return (part, .file(try await Self.inspect(path, nil, at: location)))
         }
     }
 
-    private func check(_ part: MultipartPart, _ content: ReadyContent, at place: PartPlace) async throws(BodyError) {
+    private func check(_ part: MultipartPart, _ content: ReadyContent, at location: PartLocation)
+        async throws(BodyError)
+    {
         guard let limits = form.limits else { return }
         if let count = content.count {
-            try limits.check(partBytes: count, at: place)
+            try limits.check(partBytes: count, at: location)
         } else if limits.maxPartBytes != nil || limits.maxTotalBytes != nil {
             throw BodyError(
                 .unknownLength,
                 "The length of the stream is unknown, and the form has limits. \(Remedy.spillStream)",
-                at: place)
+                at: location)
         }
         if limits.allowedTypes != nil, part.fileName != nil {
             try limits.check(
-                beginning: try await content.beginning(), contentType: part.contentType, at: place)
+                beginning: try await content.beginning(), contentType: part.contentType, at: location)
         }
     }
 
     static func inspect(
-        _ path: String, _ range: Range<Int64>?, at place: PartPlace
+        _ path: String, _ range: Range<Int64>?, at location: PartLocation
     ) async throws(BodyError) -> FileSlice {
         // On the pool: opening may wait for a disk or a network and must not block a thread of Swift's pool.
-        try await ReaderPool.shared.run(reading: path, at: place) { () throws(BodyError) in
-            try FileSlice(SourceFile(inspecting: path, at: place), range: range)
+        try await ReaderPool.shared.run(reading: path, at: location) { () throws(BodyError) in
+            try FileSlice(SourceFile(inspecting: path, at: location), range: range)
         }
     }
 }
@@ -155,8 +160,8 @@ extension MultipartPart {
     /// Adapts content type and file name extension to the detected type. A name that already matches is unchanged.
     mutating func follow(_ type: String?, _ table: ContentTypeTable) {
         guard let type else { return }
-        let said = contentType.map(MagicBytes.essence)
-        if said.map({ MagicBytes.sharesContainer($0, with: type) }) != true { contentType = nil }
+        let declaredType = contentType.map(MagicBytes.essence)
+        if declaredType.map({ MagicBytes.sharesContainer($0, with: type) }) != true { contentType = nil }
         guard let name = fileName else {
             contentType = contentType ?? type
             return
@@ -166,9 +171,9 @@ extension MultipartPart {
             return
         }
         contentType = contentType ?? type
-        guard let ending = MagicBytes.ending(for: type) else { return }
+        guard let fileExtension = MagicBytes.fileExtension(for: type) else { return }
         // Replace only an extension with a known type: "scan.2024" becomes "scan.2024.jpg".
-        let old = ContentTypeTable.ending(of: name).flatMap { table[String($0)] == nil ? nil : $0 }
-        fileName = (old.map { String(name[..<$0.startIndex]) } ?? name + ".") + ending
+        let old = ContentTypeTable.fileExtension(of: name).flatMap { table[String($0)] == nil ? nil : $0 }
+        fileName = (old.map { String(name[..<$0.startIndex]) } ?? name + ".") + fileExtension
     }
 }

@@ -11,7 +11,7 @@ struct HeaderBlock {
     /// Consumes the input that belongs to the block.
     ///
     /// - Returns: The position after the blank line that ends the block, or `nil` if more input is needed.
-    mutating func take(
+    mutating func consume(
         _ input: Span<UInt8>, from start: Int, limits: MultipartLimits
     ) throws(BodyError) -> Int? {
         var position = start
@@ -77,8 +77,8 @@ struct HeaderBlock {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
             line[..<colon].allSatisfy(FormText.isToken)
         else { throw Self.malformed("a line without a header name", line) }
-        var value = line[(colon + 1)...].drop(while: FormText.isBlank)
-        while let last = value.last, FormText.isBlank(last) { value.removeLast() }
+        var value = line[(colon + 1)...].drop(while: FormText.isWhitespace)
+        while let last = value.last, FormText.isWhitespace(last) { value.removeLast() }
         let name = String(decoding: line[..<colon], as: UTF8.self)
         headers.append(MultipartHeader(name: name, value: String(decoding: value, as: UTF8.self)))
         switch name.lowercased() {
@@ -117,8 +117,8 @@ struct HeaderBlock {
 extension HeaderBlock {
     /// Returns the head of the part from the complete block.
     func head() throws(BodyError) -> MultipartPartHead {
-        guard let disposition, disposition.value == "form-data" else { throw Self.nameless() }
-        guard let name = try unique("name", in: disposition) else { throw Self.nameless() }
+        guard let disposition, disposition.value == "form-data" else { throw Self.missingName() }
+        guard let name = try unique("name", in: disposition) else { throw Self.missingName() }
         guard let text = String(validating: name, as: UTF8.self) else {
             throw BodyError(.malformedHeader, "The name of a part is not UTF-8.")
         }
@@ -135,7 +135,7 @@ extension HeaderBlock {
         return found.first?.value
     }
 
-    private static func nameless() -> BodyError {
+    private static func missingName() -> BodyError {
         BodyError(.missingName, "A part has no Content-Disposition: form-data header with a name.")
     }
 }

@@ -18,7 +18,7 @@ struct HeaderParameters {
     ///   differently.
     init?(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
-        let value = Self.takeToken(&rest) { FormText.isToken($0) || $0 == UInt8(ascii: "/") }
+        let value = Self.parseToken(&rest) { FormText.isToken($0) || $0 == UInt8(ascii: "/") }
         guard !value.isEmpty,
             let parameters = Self.parameters(rest, backslashMayEnd: false)
                 ?? Self.parameters(rest, backslashMayEnd: true)
@@ -33,43 +33,43 @@ struct HeaderParameters {
         var rest = bytes
         var parameters: [(name: String, value: [UInt8], isQuoted: Bool)] = []
         while true {
-            skipBlanks(&rest)
+            skipWhitespace(&rest)
             guard let semicolon = rest.popFirst() else { return parameters }
             guard semicolon == UInt8(ascii: ";") else { return nil }
-            skipBlanks(&rest)
+            skipWhitespace(&rest)
             // Empty parameters are allowed: "a;" and "a;;b=c".
             if rest.isEmpty || rest.first == UInt8(ascii: ";") { continue }
-            guard let parameter = takeParameter(&rest, backslashMayEnd) else { return nil }
+            guard let parameter = parseParameter(&rest, backslashMayEnd) else { return nil }
             parameters.append(parameter)
         }
     }
 
-    private static func takeParameter(
+    private static func parseParameter(
         _ rest: inout ArraySlice<UInt8>, _ backslashMayEnd: Bool
     ) -> (name: String, value: [UInt8], isQuoted: Bool)? {
-        let name = takeToken(&rest, while: FormText.isToken)
+        let name = parseToken(&rest, while: FormText.isToken)
         guard !name.isEmpty, rest.popFirst() == UInt8(ascii: "=") else { return nil }
         if rest.first == UInt8(ascii: "\"") {
             rest.removeFirst()
-            return takeQuoted(&rest, backslashMayEnd).map { (lowercased(name), $0, true) }
+            return parseQuotedString(&rest, backslashMayEnd).map { (lowercased(name), $0, true) }
         }
-        let value = takeToken(&rest, while: FormText.isToken)
+        let value = parseToken(&rest, while: FormText.isToken)
         return value.isEmpty ? nil : (lowercased(name), Array(value), false)
     }
 
     /// Parses the rest of a quoted string. `\"` is a quote; any other backslash is literal, because browsers send
     /// Windows paths unescaped. A `\"` at the very end is a backslash and the closing quote.
-    private static func takeQuoted(_ rest: inout ArraySlice<UInt8>, _ backslashMayEnd: Bool) -> [UInt8]? {
+    private static func parseQuotedString(_ rest: inout ArraySlice<UInt8>, _ backslashMayEnd: Bool) -> [UInt8]? {
         var result: [UInt8] = []
         while let byte = rest.popFirst() {
             switch byte {
             case UInt8(ascii: "\""): return result
             case UInt8(ascii: "\\") where rest.first == UInt8(ascii: "\""):
                 rest.removeFirst()
-                let next = rest.first { !FormText.isBlank($0) }
+                let next = rest.first { !FormText.isWhitespace($0) }
                 if next == nil || (backslashMayEnd && next == UInt8(ascii: ";")) { return result + [byte] }
                 result.append(UInt8(ascii: "\""))
-            case UInt8(ascii: "%"): result.append(takeEscape(&rest) ?? byte)
+            case UInt8(ascii: "%"): result.append(parseEscape(&rest) ?? byte)
             default: result.append(byte)
             }
         }
@@ -77,7 +77,7 @@ struct HeaderParameters {
     }
 
     // Decodes the three escapes of the WHATWG algorithm; any other `%` is literal.
-    private static func takeEscape(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
+    private static func parseEscape(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
         guard rest.count >= 2 else { return nil }
         let digits = (rest[rest.startIndex], rest[rest.startIndex + 1] | 0x20)
         let decoded: UInt8? =
@@ -91,7 +91,7 @@ struct HeaderParameters {
         return decoded
     }
 
-    private static func takeToken(
+    private static func parseToken(
         _ rest: inout ArraySlice<UInt8>, while isPart: (UInt8) -> Bool
     ) -> ArraySlice<UInt8> {
         let end = rest.firstIndex { !isPart($0) } ?? rest.endIndex
@@ -99,8 +99,8 @@ struct HeaderParameters {
         return rest[..<end]
     }
 
-    private static func skipBlanks(_ rest: inout ArraySlice<UInt8>) {
-        rest = rest.drop(while: FormText.isBlank)
+    private static func skipWhitespace(_ rest: inout ArraySlice<UInt8>) {
+        rest = rest.drop(while: FormText.isWhitespace)
     }
 
     private static func lowercased(_ bytes: ArraySlice<UInt8>) -> String {

@@ -5,7 +5,7 @@ import WaybillCore
 
 extension MultipartParser {
     mutating func parse(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws {
-        if input.count < Self.shortInputLimit, try takeShortInput(input, to: &handler) { return }
+        if input.count < Self.shortInputLimit, try consumeShortInput(input, to: &handler) { return }
         // Bytes within the limit are parsed first, so that the error occurs at the same byte however the body is split.
         let end = Int(clamping: min(Int64(input.count), totalLimit - totalBytes))
         totalBytes += Int64(end)
@@ -57,14 +57,14 @@ extension MultipartParser {
         {
             try emit(input.extracting(start..<found), to: &handler)
             matched = delimiter.count
-            imagined = 0
+            virtualMatched = 0
             state = .delimiterLine(isFirst: isFirst)
             return found + delimiter.count
         }
         let kept = beginningOfDelimiter(at: input, from: start)
         try emit(input.extracting(start..<input.count - kept), to: &handler)
         matched = kept
-        imagined = 0
+        virtualMatched = 0
         return input.count
     }
 
@@ -123,9 +123,9 @@ extension MultipartParser {
                 try endPart(isFirst: isFirst, to: &handler)
                 try beginHeader()
                 return position + 1
-            case (FormText.carriageReturn, let last) where last.map(FormText.isBlank) ?? true:
+            case (FormText.carriageReturn, let last) where last.map(FormText.isWhitespace) ?? true:
                 tail.append(byte)
-            case (_, let last) where FormText.isBlank(byte) && (last.map(FormText.isBlank) ?? true):
+            case (_, let last) where FormText.isWhitespace(byte) && (last.map(FormText.isWhitespace) ?? true):
                 try addPadding(byte)
             default:
                 try emitMatched(to: &handler)
@@ -141,13 +141,13 @@ extension MultipartParser {
     private mutating func readHeader(
         _ input: Span<UInt8>, from start: Int, to handler: inout some MultipartHandler
     ) throws -> Int {
-        guard let end = try header.take(input, from: start, limits: limits) else { return input.count }
+        guard let end = try header.consume(input, from: start, limits: limits) else { return input.count }
         let head = try header.head()
         isField = head.fileName == nil
         partBytes = 0
         // The CRLF of the blank line may begin the delimiter of a part without content.
         matched = 2
-        imagined = 2
+        virtualMatched = 2
         state = .content
         try handler.partBegan(head)
         return end
@@ -162,9 +162,9 @@ extension MultipartParser {
             case (FormText.lineFeed, FormText.carriageReturn):
                 state = .epilogue
                 return position
-            case (FormText.carriageReturn, let last) where last.map(FormText.isBlank) ?? true:
+            case (FormText.carriageReturn, let last) where last.map(FormText.isWhitespace) ?? true:
                 tail.append(byte)
-            case (_, let last) where FormText.isBlank(byte) && (last.map(FormText.isBlank) ?? true):
+            case (_, let last) where FormText.isWhitespace(byte) && (last.map(FormText.isWhitespace) ?? true):
                 try addPadding(byte)
             default:
                 throw BodyError(.malformedDelimiter, "Unexpected characters follow the closing boundary on its line.")
@@ -201,9 +201,9 @@ extension MultipartParser {
     /// Emits the beginning of a delimiter that turned out not to be one.
     mutating func emitMatched(to handler: inout some MultipartHandler) throws {
         let bytes = delimiter
-        let range = imagined..<max(imagined, matched)
+        let range = virtualMatched..<max(virtualMatched, matched)
         matched = 0
-        imagined = 0
+        virtualMatched = 0
         try emit(bytes.span.extracting(range), to: &handler)
     }
 

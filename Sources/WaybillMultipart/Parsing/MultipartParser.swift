@@ -28,7 +28,7 @@ public struct MultipartParser: Sendable {
     /// The number of delimiter bytes at the end of the input so far; they are known and therefore not stored.
     var matched: Int
     /// The number of matched bytes that were not part of the input.
-    var imagined: Int
+    var virtualMatched: Int
     /// The bytes after a boundary on its line, until they prove to be a delimiter line or content.
     var tail: [UInt8] = []
     var header = HeaderBlock()
@@ -98,12 +98,12 @@ public struct MultipartParser: Sendable {
         self.delimiter = Array("\r\n--\(boundary)".utf8)
         // Start as if a line had just ended: a boundary may begin a body.
         self.matched = 2
-        self.imagined = 2
+        self.virtualMatched = 2
         tail.reserveCapacity(min(max(0, limits.paddingBytes), 256) + 2)
     }
 
     /// The number of bytes held back: consumed, but neither passed to the handler nor identified as headers yet.
-    package var heldBack: Int { max(0, matched - imagined) + tail.count }
+    package var heldBack: Int { max(0, matched - virtualMatched) + tail.count }
 
     /// Consumes the next bytes of the body and calls the handler.
     ///

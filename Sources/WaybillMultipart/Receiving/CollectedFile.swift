@@ -102,14 +102,14 @@ final class PendingFiles: Sendable {
 
     /// Checks the number of bytes received for a file against the limits.
     func check(_ count: Int64, limits: MultipartLimits, part: String) throws(BodyError) {
-        if let most = limits.fileBytes, count > most.bytes {
+        if let limit = limits.fileBytes, count > limit.bytes {
             throw BodyError(
-                .fileTooLarge, "The file in part \(quoted(part)) exceeds the limit of \(most) per file.",
+                .fileTooLarge, "The file in part \(quoted(part)) exceeds the limit of \(limit) per file.",
                 part: part)
         }
-        if let most = limits.allFileBytes, count > most.bytes - state.withLock({ $0.bytes }) {
+        if let limit = limits.allFileBytes, count > limit.bytes - state.withLock({ $0.bytes }) {
             throw BodyError(
-                .fileTooLarge, "The files of the form exceed the limit of \(most) per form.",
+                .fileTooLarge, "The files of the form exceed the limit of \(limit) per form.",
                 part: part)
         }
     }
@@ -121,20 +121,20 @@ final class PendingFiles: Sendable {
         let folder = file.folder
         let lock = try lock(in: folder)
         let name = try file.commit(under: lock.name)
-        let made = CollectedFile(part: part, name: name, path: "\(folder.path)/\(name)", size: size)
+        let collected = CollectedFile(part: part, name: name, path: "\(folder.path)/\(name)", size: size)
         state.withLock { state in
-            state.entries.append(Entry(file: made, folder: folder, suggestion: suggestion))
+            state.entries.append(Entry(file: collected, folder: folder, suggestion: suggestion))
             state.bytes += size.bytes
         }
-        return made
+        return collected
     }
 
     /// Parts of a form are read one at a time, so no second lock can be created concurrently.
     private func lock(in folder: UploadDirectory) throws(BodyError) -> FormLock {
-        let held = state.withLock { state in
+        let existing = state.withLock { state in
             state.locks.first { $0.folder.descriptor === folder.descriptor }?.lock
         }
-        if let held { return held }
+        if let existing { return existing }
         let lock = try FormLock(in: folder)
         state.withLock { $0.locks.append((folder, lock)) }
         return lock

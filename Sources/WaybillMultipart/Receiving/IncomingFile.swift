@@ -12,11 +12,11 @@ final class IncomingFile: Sendable {
     init(in folder: UploadDirectory) throws(BodyError) {
         self.folder = folder
         let directory = folder.descriptor
-        let nameless = try folder.attempt { () throws(SystemError) in
+        let unnamed = try folder.attempt { () throws(SystemError) in
             folder.namesUnfinishedFiles ? nil : try AtomicFile.unnamed(of: directory)
         }
-        if let nameless {
-            file = nameless
+        if let unnamed {
+            file = unnamed
         } else {
             let (name, descriptor) = try folder.makeLocked()
             file = AtomicFile(descriptor, named: name, in: directory)

@@ -3,27 +3,27 @@ import WaybillCore
 /// Reads a body through the parser on demand.
 ///
 /// It is Sendable because a part may be read by another task than the one that iterates over the form, such as an
-/// upload that forwards it. `isTaken` makes sure that only one of them reads at a time.
+/// upload that forwards it. `isReading` makes sure that only one of them reads at a time.
 final class PartSource: @unchecked Sendable {
     let limits: MultipartLimits
     let files = PendingFiles()
-    private let isTaken = Locked(false)
-    // The properties below may be accessed only by the task that has set `isTaken`.
+    private let isReading = Locked(false)
+    // The properties below may be accessed only by the task that has set `isReading`.
     private let input: any ChunkInput
-    private var machine: ReceivedPartState
+    private var state: ReceivedPartState
     private var number = 0
     private var isInPart = false
     private var failure: BodyError?
 
     init(parser: MultipartParser, limits: MultipartLimits, input: any ChunkInput) {
-        machine = ReceivedPartState(parser: parser)
+        state = ReceivedPartState(parser: parser)
         self.limits = limits
         self.input = input
     }
 
     func nextPart() async throws(BodyError) -> IncomingPart? {
-        try takeTurn()
-        defer { endTurn() }
+        try beginReading()
+        defer { endReading() }
         while true {
             switch try await step(skippingData: true) {
             case .head(let head):
@@ -38,8 +38,8 @@ final class PartSource: @unchecked Sendable {
     }
 
     func nextChunk(of part: IncomingPart) async throws(BodyError) -> [UInt8]? {
-        try takeTurn()
-        defer { endTurn() }
+        try beginReading()
+        defer { endReading() }
         guard part.number == number else {
             throw BodyError(
                 .partPassed,
@@ -58,29 +58,29 @@ final class PartSource: @unchecked Sendable {
         }
     }
 
-    private func takeTurn() throws(BodyError) {
-        let isFree = isTaken.withLock { isTaken in
-            defer { isTaken = true }
-            return !isTaken
+    private func beginReading() throws(BodyError) {
+        let canRead = isReading.withLock { isReading in
+            defer { isReading = true }
+            return !isReading
         }
-        guard isFree else {
+        guard canRead else {
             throw BodyError(
                 .simultaneousReads,
                 "Two tasks read the same form concurrently. Read a form from one task at a time.")
         }
     }
 
-    private func endTurn() {
-        isTaken.withLock { $0 = false }
+    private func endReading() {
+        isReading.withLock { $0 = false }
     }
 
     private func step(skippingData: Bool) async throws(BodyError) -> ReceivedPartState.Step {
         if let failure { throw failure }
         guard !Task.isCancelled else { throw BodyError.taskCancelled }
         do throws(BodyError) {
-            let step = try machine.next(skippingData: skippingData)
+            let step = try state.next(skippingData: skippingData)
             guard case .needsInput = step else { return step }
-            if let chunk = try await input.next() { machine.give(chunk) } else { try machine.end() }
+            if let chunk = try await input.next() { state.feed(chunk) } else { try state.end() }
             return step
         } catch {
             // Cancellation affects only the cancelled task; an error of the body is permanent.

@@ -14,10 +14,10 @@ struct ReceivedPartState {
     static let slice = 32 * 1_024
 
     private var parser: MultipartParser
-    private var found = Found()
+    private var parsed = ParsedSteps()
     private var input: [UInt8] = []
     private var offset = 0
-    private var isOver = false
+    private var hasEnded = false
 
     init(parser: MultipartParser) {
         self.parser = parser
@@ -25,33 +25,33 @@ struct ReceivedPartState {
 
     /// Returns the next step. Skipped content counts towards the limits and is not stored.
     mutating func next(skippingData: Bool) throws(BodyError) -> Step {
-        found.skips = skippingData
+        parsed.skipsData = skippingData
         while true {
-            if let step = found.take() {
+            if let step = parsed.take() {
                 if skippingData, case .data = step { continue }
                 return step
             }
-            if let failure = found.failure { throw failure }
-            guard offset < input.count else { return isOver ? .formEnd : .needsInput }
+            if let failure = parsed.failure { throw failure }
+            guard offset < input.count else { return hasEnded ? .formEnd : .needsInput }
             let end = min(input.count, offset + Self.slice)
             let (bytes, slice) = (input, offset..<end)
             offset = end
             do {
-                try parser.feed(bytes.span.extracting(slice), to: &found)
+                try parser.feed(bytes.span.extracting(slice), to: &parsed)
             } catch {
-                found.failure = Self.bodyError(error)
+                parsed.failure = Self.bodyError(error)
             }
         }
     }
 
-    mutating func give(_ chunk: [UInt8]) {
+    mutating func feed(_ chunk: [UInt8]) {
         input = chunk
         offset = 0
     }
 
     /// Marks the end of the input.
     mutating func end() throws(BodyError) {
-        isOver = true
+        hasEnded = true
         input = []
         offset = 0
         do { try parser.finish() } catch { throw Self.bodyError(error) }
@@ -62,36 +62,36 @@ struct ReceivedPartState {
     }
 
     /// The results of the parser for one slice.
-    private struct Found: MultipartHandler {
-        var skips = false
+    private struct ParsedSteps: MultipartHandler {
+        var skipsData = false
         // Thrown after all preceding results were requested, so that the split of the body does not matter.
         var failure: BodyError?
         private var steps: [Step] = []
-        private var taken = 0
+        private var position = 0
 
         mutating func partBegan(_ head: MultipartPartHead) {
             // Only the content of the current part is skipped; the caller has not decided about the next part yet.
-            skips = false
+            skipsData = false
             steps.append(.head(head))
         }
 
         mutating func partData(_ bytes: Span<UInt8>) {
-            guard !skips else { return }
+            guard !skipsData else { return }
             steps.append(.data(unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }))
         }
 
         mutating func partEnded() { steps.append(.partEnd) }
 
         mutating func take() -> Step? {
-            guard taken < steps.count else { return nil }
+            guard position < steps.count else { return nil }
             defer {
-                taken += 1
-                if taken == steps.count {
+                position += 1
+                if position == steps.count {
                     steps.removeAll(keepingCapacity: true)
-                    taken = 0
+                    position = 0
                 }
             }
-            return steps[taken]
+            return steps[position]
         }
     }
 }

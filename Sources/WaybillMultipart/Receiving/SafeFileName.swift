@@ -11,7 +11,7 @@ extension MultipartPartHead {
 /// Conversion of untrusted file names to safe ones.
 enum SafeFileName {
     /// The maximum length, which leaves room for a number below the 255 bytes of most file systems.
-    static let longest = 180
+    static let maxLength = 180
 
     static func of(_ text: String) -> String? {
         let scalars = text.unicodeScalars
@@ -33,23 +33,23 @@ enum SafeFileName {
 
     /// Inserts a number: `card.jpg` becomes `card-2.jpg`.
     static func numbered(_ name: String, _ number: Int) -> String {
-        let (stem, ending) = split(name)
-        return "\(stem)-\(number)\(ending)"
+        let (stem, fileExtension) = split(name)
+        return "\(stem)-\(number)\(fileExtension)"
     }
 
     private static func shortened(_ name: String) -> String {
-        guard name.utf8.count > longest else { return name }
-        let (stem, ending) = split(name)
+        guard name.utf8.count > maxLength else { return name }
+        let (stem, fileExtension) = split(name)
         var cut = ""
         for character in stem.unicodeScalars {
-            guard cut.utf8.count + String(character).utf8.count + ending.utf8.count <= longest else { break }
+            guard cut.utf8.count + String(character).utf8.count + fileExtension.utf8.count <= maxLength else { break }
             cut.unicodeScalars.append(character)
         }
-        return cut + ending
+        return cut + fileExtension
     }
 
     /// Splits off the extension if it has at most 16 bytes with its dot; a longer one is part of the name.
-    private static func split(_ name: String) -> (stem: String, ending: String) {
+    private static func split(_ name: String) -> (stem: String, fileExtension: String) {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex, name[dot...].utf8.count <= 16 else {
             return (name, "")
         }

@@ -4,16 +4,16 @@ import WaybillCore
 ///
 /// The stream's task is suspended until the reader has taken its chunk; this is the only back-pressure mechanism.
 final class ChunkSlot: Sendable {
-    enum Taken: Sendable {
+    enum TakeResult: Sendable {
         case chunk([UInt8])
-        case nothingYet
+        case empty
         case end((any Error)?)
     }
 
     private struct State: Sendable {
         var chunk: [UInt8]?
-        var putter: CheckedContinuation<Bool, Never>?
-        var end: Taken?
+        var producer: CheckedContinuation<Bool, Never>?
+        var end: TakeResult?
         var isClosed = false
     }
 
@@ -35,7 +35,7 @@ final class ChunkSlot: Sendable {
             let isClosed = state.withLock { state in
                 guard !state.isClosed else { return true }
                 state.chunk = chunk
-                state.putter = continuation
+                state.producer = continuation
                 return false
             }
             if isClosed { continuation.resume(returning: false) } else { wake() }
@@ -52,21 +52,21 @@ final class ChunkSlot: Sendable {
 
     // MARK: The reader's side
 
-    func take() -> Taken {
-        let (taken, putter) = state.withLock { state -> (Taken, CheckedContinuation<Bool, Never>?) in
-            guard let chunk = state.chunk.take() else { return (state.end ?? .nothingYet, nil) }
-            return (.chunk(chunk), state.putter.take())
+    func take() -> TakeResult {
+        let (result, producer) = state.withLock { state -> (TakeResult, CheckedContinuation<Bool, Never>?) in
+            guard let chunk = state.chunk.take() else { return (state.end ?? .empty, nil) }
+            return (.chunk(chunk), state.producer.take())
         }
-        putter?.resume(returning: true)
-        return taken
+        producer?.resume(returning: true)
+        return result
     }
 
     func close() {
-        let putter = state.withLock { state in
+        let producer = state.withLock { state in
             state.isClosed = true
             state.chunk = nil
-            return state.putter.take()
+            return state.producer.take()
         }
-        putter?.resume(returning: false)
+        producer?.resume(returning: false)
     }
 }

@@ -8,8 +8,8 @@ import WaybillCore
 final class CopiedStream: Sendable {
     private let core: Core
 
-    init(_ origin: StreamOrigin, directory: String?, at place: PartPlace?) {
-        core = Core(origin, directory: directory, at: place)
+    init(_ origin: StreamOrigin, directory: String?, at location: PartLocation?) {
+        core = Core(origin, directory: directory, at: location)
     }
 
     deinit {
@@ -31,7 +31,7 @@ final class CopiedStream: Sendable {
             var isAbandoned = false
             var end: End?
             var task: Task<Void, Never>?
-            var sleeper: CheckedContinuation<Void, Never>?
+            var waiter: CheckedContinuation<Void, Never>?
         }
 
         private struct End: Sendable {
@@ -40,28 +40,28 @@ final class CopiedStream: Sendable {
 
         private let origin: StreamOrigin
         private let directory: String?
-        private let place: PartPlace?
+        private let location: PartLocation?
         private let state = Locked(State())
 
-        init(_ origin: StreamOrigin, directory: String?, at place: PartPlace?) {
+        init(_ origin: StreamOrigin, directory: String?, at location: PartLocation?) {
             self.origin = origin
             self.directory = directory
-            self.place = place
+            self.location = location
         }
 
         func attach(_ slot: ChunkSlot) -> SourceFile? {
-            let (before, end, sleeper, isFirst, previous) = state.withLock { state in
+            let (copied, end, waiter, isFirst, previous) = state.withLock { state in
                 let previous = state.reader
                 state.reader = slot
                 let isFirst = !state.isStarted
                 state.isStarted = true
-                return (state.file?.source(state.written), state.end, state.sleeper.take(), isFirst, previous)
+                return (state.file?.source(state.written), state.end, state.waiter.take(), isFirst, previous)
             }
             // One attempt at a time: a reader of an earlier attempt receives an error.
             previous?.end(BodyError(.readerClosed, "A later reader replaced this reader of the stream."))
             previous?.close()
             if let end { slot.end(end.error) }
-            sleeper?.resume()
+            waiter?.resume()
             if isFirst {
                 let task = Task { await pull() }
                 let isAbandoned = state.withLock { state in
@@ -70,24 +70,24 @@ final class CopiedStream: Sendable {
                 }
                 if isAbandoned { task.cancel() }
             }
-            return before
+            return copied
         }
 
         func abandon() {
-            let (task, reader, sleeper) = state.withLock { state in
+            let (task, reader, waiter) = state.withLock { state in
                 state.isAbandoned = true
-                return (state.task, state.reader, state.sleeper.take())
+                return (state.task, state.reader, state.waiter.take())
             }
             task?.cancel()
             reader?.close()
-            sleeper?.resume()
+            waiter?.resume()
         }
 
         private func pull() async {
             var failure: (any Error)?
             do {
-                let pump = try origin.pump(at: place)
-                try await pump { await self.take($0) }
+                let pump = try origin.pump(at: location)
+                try await pump { await self.receive($0) }
             } catch {
                 failure = error
             }
@@ -102,7 +102,7 @@ final class CopiedStream: Sendable {
         }
 
         /// Copies a chunk, passes it to the current reader, and waits until the next chunk is wanted.
-        private func take(_ chunk: [UInt8]) async -> Bool {
+        private func receive(_ chunk: [UInt8]) async -> Bool {
             guard !chunk.isEmpty else { return !Task.isCancelled }
             do throws(BodyError) {
                 try await copy(chunk)
@@ -122,9 +122,9 @@ final class CopiedStream: Sendable {
 
         private func copy(_ chunk: [UInt8]) async throws(BodyError) {
             let (file, offset) = state.withLock { ($0.file, $0.written) }
-            let (directory, place) = (directory, place)
+            let (directory, location) = (directory, location)
             let used = try await ReaderPool.shared.run { () throws(BodyError) in
-                let file = if let file { file } else { try SpillFile(in: directory, at: place) }
+                let file = if let file { file } else { try SpillFile(in: directory, at: location) }
                 try file.write(chunk, at: offset)
                 return file
             }
@@ -135,7 +135,7 @@ final class CopiedStream: Sendable {
             await withCheckedContinuation { continuation in
                 let canContinue = state.withLock { state in
                     if state.reader != nil || state.isAbandoned { return true }
-                    state.sleeper = continuation
+                    state.waiter = continuation
                     return false
                 }
                 if canContinue { continuation.resume() }
@@ -151,20 +151,20 @@ final class CopiedStreamReader: BodyReader {
     private let length: Int64?
     private let slot: ChunkSlot
     private let disk: DiskAccess
-    private let place: PartPlace?
+    private let location: PartLocation?
     private let wake: @Sendable () -> Void
     private var copy: SegmentReader?
     private var rest: SequenceReader?
 
     init(
-        _ stream: CopiedStream, length: Int64?, slot: ChunkSlot, disk: DiskAccess, at place: PartPlace?,
+        _ stream: CopiedStream, length: Int64?, slot: ChunkSlot, disk: DiskAccess, at location: PartLocation?,
         wake: @escaping @Sendable () -> Void
     ) {
         self.stream = stream
         self.length = length
         self.slot = slot
         self.disk = disk
-        self.place = place
+        self.location = location
         self.wake = wake
     }
 
@@ -177,8 +177,8 @@ final class CopiedStreamReader: BodyReader {
         guard let copy else { return try rest.read(into: &output) }
         // The copy may contain the declared length; first find out whether the stream ended there.
         guard try rest.mayCompleteBody() else { return .later }
-        let answer = try copy.read(into: &output)
-        guard answer == .end else { return answer }
+        let outcome = try copy.read(into: &output)
+        guard outcome == .end else { return outcome }
         copy.close()
         self.copy = nil
         return try rest.read(into: &output)
@@ -191,13 +191,13 @@ final class CopiedStreamReader: BodyReader {
     }
 
     private func begin() throws(BodyError) -> SequenceReader {
-        let before = stream.attach(slot)
-        if let before {
+        let copied = stream.attach(slot)
+        if let copied {
             var list = SegmentList()
-            list.append(FileSlice(before))
+            list.append(FileSlice(copied))
             copy = try SegmentReader(list.finished(), disk: disk, holdsBack: false, wake: wake)
         }
-        let rest = SequenceReader(length: length, received: before?.stamp.size ?? 0, slot: slot, at: place) { nil }
+        let rest = SequenceReader(length: length, received: copied?.stamp.size ?? 0, slot: slot, at: location) { nil }
         self.rest = rest
         return rest
     }

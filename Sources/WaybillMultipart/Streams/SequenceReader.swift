@@ -7,7 +7,7 @@ final class SequenceReader: BodyReader {
 
     private let length: Int64?
     private let slot: ChunkSlot
-    private let place: PartPlace?
+    private let location: PartLocation?
     private let start: Start
     private var isStarted = false
     private var task: Task<Void, Never>?
@@ -20,12 +20,12 @@ final class SequenceReader: BodyReader {
 
     /// Creates a reader of a stream of which `received` bytes were read from elsewhere.
     init(
-        length: Int64?, received: Int64 = 0, slot: ChunkSlot, at place: PartPlace?, start: @escaping Start
+        length: Int64?, received: Int64 = 0, slot: ChunkSlot, at location: PartLocation?, start: @escaping Start
     ) {
         self.length = length
         self.received = received
         self.slot = slot
-        self.place = place
+        self.location = location
         self.start = start
     }
 
@@ -81,7 +81,7 @@ final class SequenceReader: BodyReader {
     private func refill() throws(BodyError) {
         guard !hasEnded, offset == chunk.count || isLastChunk else { return }
         switch slot.take() {
-        case .nothingYet: return
+        case .empty: return
         case .end(let error): try end(error)
         case .chunk(let next):
             received += Int64(next.count)
@@ -90,7 +90,7 @@ final class SequenceReader: BodyReader {
                     .tooManyBytes,
                     "The stream yielded at least \(received) bytes, but \(length) were declared. "
                         + "The body is incomplete.",
-                    at: place)
+                    at: location)
             }
             chunk = next
             offset = 0
@@ -100,12 +100,12 @@ final class SequenceReader: BodyReader {
     }
 
     private func end(_ error: (any Error)?) throws(BodyError) {
-        if let error { throw BodyError.stream(error, after: received, at: place) }
+        if let error { throw BodyError.stream(error, after: received, at: location) }
         if let length, received < length {
             throw BodyError(
                 .tooFewBytes,
                 "The stream ended after \(received) bytes, but \(length) were declared. The body is incomplete.",
-                at: place)
+                at: location)
         }
         hasEnded = true
     }

@@ -9,17 +9,17 @@ struct StreamSource: Sendable {
 
     let length: Int64?
     let isReplayable: Bool
-    private let place: PartPlace?
+    private let location: PartLocation?
     private let kind: Kind
 
     init(
-        _ origin: StreamOrigin, length: Int64?, replay: StreamReplay, directory: String?, at place: PartPlace?
+        _ origin: StreamOrigin, length: Int64?, replay: StreamReplay, directory: String?, at location: PartLocation?
     ) {
         self.length = length
-        self.place = place
+        self.location = location
         isReplayable = origin.isReplayable || replay == .fromCopy
-        if replay == .fromCopy, case .once = origin {
-            kind = .copied(CopiedStream(origin, directory: directory, at: place))
+        if replay == .fromCopy, case .single = origin {
+            kind = .copied(CopiedStream(origin, directory: directory, at: location))
         } else {
             kind = .direct(origin)
         }
@@ -30,8 +30,8 @@ struct StreamSource: Sendable {
         let slot = ChunkSlot(wake: wake)
         switch kind {
         case .direct(let origin):
-            let pump = try origin.pump(at: place)
-            return SequenceReader(length: length, slot: slot, at: place) {
+            let pump = try origin.pump(at: location)
+            return SequenceReader(length: length, slot: slot, at: location) {
                 Task {
                     do {
                         try await pump { await slot.put($0) }
@@ -42,7 +42,7 @@ struct StreamSource: Sendable {
                 }
             }
         case .copied(let stream):
-            return CopiedStreamReader(stream, length: length, slot: slot, disk: disk, at: place, wake: wake)
+            return CopiedStreamReader(stream, length: length, slot: slot, disk: disk, at: location, wake: wake)
         }
     }
 }

@@ -2,7 +2,7 @@ import WaybillCore
 
 /// Reads a stream to its end before anything is sent: into memory, or into a file if it exceeds the threshold.
 final class StreamSpill: Sendable {
-    private struct Kept: Sendable {
+    private struct State: Sendable {
         var count: Int64 = 0
         var memory: [UInt8] = []
         var file: SpillFile?
@@ -11,47 +11,47 @@ final class StreamSpill: Sendable {
 
     private let threshold: Int64
     private let makeFile: @Sendable () throws(BodyError) -> SpillFile
-    private let place: PartPlace
-    private let kept = Locked(Kept())
+    private let location: PartLocation
+    private let state = Locked(State())
 
     /// Creates a spill. `makeFile` is called at most once, on the pool.
-    init(threshold: Int64, at place: PartPlace, makeFile: @escaping @Sendable () throws(BodyError) -> SpillFile) {
+    init(threshold: Int64, at location: PartLocation, makeFile: @escaping @Sendable () throws(BodyError) -> SpillFile) {
         self.threshold = threshold
-        self.place = place
+        self.location = location
         self.makeFile = makeFile
     }
 
     /// Pulls the stream in the caller's task, so that cancelling that task also cancels the stream.
     func read(_ pump: StreamPump) async throws(BodyError) -> ReadyContent {
         do {
-            try await pump { await self.take($0) }
+            try await pump { await self.receive($0) }
         } catch {
             throw Task.isCancelled
-                ? BodyError.taskCancelled : BodyError.stream(error, after: kept.withLock { $0.count }, at: place)
+                ? BodyError.taskCancelled : BodyError.stream(error, after: state.withLock { $0.count }, at: location)
         }
-        let kept = kept.withLock { $0 }
-        if let failure = kept.failure { throw failure }
+        let state = state.withLock { $0 }
+        if let failure = state.failure { throw failure }
         // A cancelled stream may end early instead of throwing; its bytes are then incomplete.
         guard !Task.isCancelled else { throw BodyError.taskCancelled }
-        guard let file = kept.file else { return .bytes(kept.memory) }
-        return .file(FileSlice(file.source(kept.count)))
+        guard let file = state.file else { return .bytes(state.memory) }
+        return .file(FileSlice(file.source(state.count)))
     }
 
-    private func take(_ chunk: [UInt8]) async -> Bool {
+    private func receive(_ chunk: [UInt8]) async -> Bool {
         guard !Task.isCancelled else { return false }
-        let (file, start, isSmall) = kept.withLock { kept in
-            (kept.file, kept.count, kept.file == nil && kept.count + Int64(chunk.count) <= threshold)
+        let (file, start, isSmall) = state.withLock { state in
+            (state.file, state.count, state.file == nil && state.count + Int64(chunk.count) <= threshold)
         }
         if isSmall {
-            kept.withLock { kept in
-                kept.memory += chunk
-                kept.count += Int64(chunk.count)
+            state.withLock { state in
+                state.memory += chunk
+                state.count += Int64(chunk.count)
             }
             return true
         }
-        let before = kept.withLock { kept in
-            defer { kept.memory = [] }
-            return kept.memory
+        let before = state.withLock { state in
+            defer { state.memory = [] }
+            return state.memory
         }
         let makeFile = makeFile
         do throws(BodyError) {
@@ -61,13 +61,13 @@ final class StreamSpill: Sendable {
                 try file.write(chunk, at: start)
                 return file
             }
-            kept.withLock { kept in
-                kept.file = written
-                kept.count = start + Int64(chunk.count)
+            state.withLock { state in
+                state.file = written
+                state.count = start + Int64(chunk.count)
             }
             return true
         } catch {
-            kept.withLock { $0.failure = error }
+            state.withLock { $0.failure = error }
             return false
         }
     }

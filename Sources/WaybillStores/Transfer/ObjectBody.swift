@@ -10,7 +10,7 @@ extension UploadContent {
             switch kind {
             case .empty: return DataBody([])
             case .body(let body): return body
-            case .file(let path, let type): return try await FileBody.looking(at: path, contentType: type)
+            case .file(let path, let type): return try await FileBody.inspecting(path, contentType: type)
             case .form(let form): return try await form.prepared()
             case .notAFile(let url):
                 throw UploadError(

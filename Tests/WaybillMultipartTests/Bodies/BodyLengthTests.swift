@@ -92,7 +92,7 @@ extension BodyLengthTests {
 
     /// Returns a file as found on file systems that support such lengths. Only the length is used.
     private func file(_ size: Int64) -> ReadyContent {
-        .file(FileSlice(SourceFile(holding: FileDescriptor(owning: -1), size: size, at: nil)))
+        .file(FileSlice(SourceFile(descriptor: FileDescriptor(owning: -1), size: size, at: nil)))
     }
 
     @Test(arguments: [[.max], [.max / 2 + 1, .max / 2 + 1], [.max - 120], [0, .max, .max]] as [[Int64]])
@@ -121,10 +121,10 @@ extension BodyLengthTests {
     @Test func `two sparse files whose sum exceeds Int64 are refused`() throws {
         var builder = BodyBuilder(boundary: try MultipartBoundary("golden"), compatibility: .standard)
         try builder.append(
-            .text("a", ""), contentType: nil, content: file(.max - 4_096), at: PartPlace(index: 0, name: "a"))
+            .text("a", ""), contentType: nil, content: file(.max - 4_096), at: PartLocation(index: 0, name: "a"))
         let error = #expect(throws: BodyError.self) {
             try builder.append(
-                .text("b", ""), contentType: nil, content: file(.max - 4_096), at: PartPlace(index: 1, name: "b"))
+                .text("b", ""), contentType: nil, content: file(.max - 4_096), at: PartLocation(index: 1, name: "b"))
         }
         #expect(error?.code == .formTooLarge)
     }

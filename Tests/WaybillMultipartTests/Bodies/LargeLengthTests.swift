@@ -110,19 +110,20 @@ private enum RandomForm {
 
 /// Reads a body in large pieces and keeps only the requested ranges.
 private enum ByteCounter {
-    struct Seen {
+    struct CountedBytes {
         var count: Int64 = 0
         var kept: [[UInt8]]
     }
 
-    static func count(_ body: some UploadBody, keeping ranges: [Range<Int64>], room: Int = 4 << 20) async throws -> Seen
+    static func count(_ body: some UploadBody, keeping ranges: [Range<Int64>], room: Int = 4 << 20) async throws
+        -> CountedBytes
     {
         let signal = WakeSignal()
         let reader = try body.makeReader { signal.wake() }
         defer { reader.close() }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 16)
         defer { unsafe buffer.deallocate() }
-        var seen = Seen(kept: ranges.map { _ in [] })
+        var seen = CountedBytes(kept: ranges.map { _ in [] })
         while true {
             var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
             let answer = try reader.read(into: &output)

@@ -106,11 +106,11 @@ import Testing
 
     @Test func `every detectable type has an extension with a type of the same container`() {
         for type in MagicBytes.types {
-            let ending = MagicBytes.ending(for: type) ?? ContentTypeTable.standardEnding(for: type)
+            let fileExtension = MagicBytes.fileExtension(for: type) ?? ContentTypeTable.standardExtension(for: type)
             guard type != "application/x-ole-storage" else { continue }
-            #expect(ending != nil, "\(type)")
-            let told = ending.flatMap { ContentTypeTable.standard[$0] }
-            #expect(told.map { MagicBytes.sharesContainer($0, with: type) } == true, "\(type) \(ending ?? "")")
+            #expect(fileExtension != nil, "\(type)")
+            let found = fileExtension.flatMap { ContentTypeTable.standard[$0] }
+            #expect(found.map { MagicBytes.sharesContainer($0, with: type) } == true, "\(type) \(fileExtension ?? "")")
         }
     }
 }

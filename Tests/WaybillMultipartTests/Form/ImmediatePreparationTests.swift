@@ -39,7 +39,7 @@ import WaybillCore
             #expect(try (atOnce != nil) == opensWithoutBlocking(path))
             guard let atOnce else { return }
             // In the second, every part is prepared by the path that may wait.
-            for other in [form, try await form.fixed()] {
+            for other in [form, try await form.resolved()] {
                 let other = try await other.prepared(boundary: boundary)
                 #expect(try await bytes(atOnce) == bytes(other))
                 #expect(atOnce.contentLength == other.contentLength && atOnce.parts == other.parts)
@@ -90,11 +90,11 @@ import WaybillCore
 
     @Test func `a file body is prepared without waiting`() throws {
         let path = try directory.file("a.jpg", [1, 2, 3])
-        let body = FileBody(atOnce: path)
+        let body = FileBody(inspectingSynchronously: path)
         #expect(try (body != nil) == opensWithoutBlocking(path))
         #expect(body == nil || body?.length == 3 && body?.contentType == "image/jpeg")
-        #expect(FileBody(atOnce: directory.path) == nil)
-        #expect(FileBody(atOnce: path, contentType: "a\nb") == nil)
+        #expect(FileBody(inspectingSynchronously: directory.path) == nil)
+        #expect(FileBody(inspectingSynchronously: path, contentType: "a\nb") == nil)
     }
 
     @Test func `an unreadable file is not prepared immediately`() throws {

@@ -22,7 +22,7 @@ import WaybillCore
 
     func held(_ body: MultipartBody) -> FileDescriptor? {
         body.segments.segments.lazy.compactMap { segment -> FileDescriptor? in
-            if case .file(let slice) = segment { slice.source.held } else { nil }
+            if case .file(let slice) = segment { slice.source.openDescriptor } else { nil }
         }.first
     }
 
@@ -94,9 +94,9 @@ import WaybillCore
 
     @Test func `a full disk is a typed error that names part and remedy and stops the stream`() async throws {
         // Every write to this device fails with ENOSPC.
-        let spill = StreamSpill(threshold: 10, at: PartPlace(index: 1, name: "s")) { () throws(BodyError) in
+        let spill = StreamSpill(threshold: 10, at: PartLocation(index: 1, name: "s")) { () throws(BodyError) in
             let full = FileDescriptor(owning: unsafe open("/dev/full", O_RDWR | O_CLOEXEC))
-            return SpillFile(full, at: PartPlace(index: 1, name: "s"))
+            return SpillFile(full, at: PartLocation(index: 1, name: "s"))
         }
         let stream = CountedStream(chunks: [pattern(8), pattern(8), pattern(8)])
         let pump = try StreamOrigin(stream).pump(at: nil)

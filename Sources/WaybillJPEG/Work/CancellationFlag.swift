@@ -2,7 +2,7 @@ import CWaybillJPEG
 import Glibc
 
 /// A cancellation flag that the work polls: between rows in Swift, between MCU rows in libjpeg.
-@safe final class StopFlag: @unchecked Sendable {
+@safe final class CancellationFlag: @unchecked Sendable {
     /// The pointer for calls into C; valid as long as this object lives.
     let raw: OpaquePointer
 
@@ -13,12 +13,12 @@ import Glibc
 
     deinit { unsafe wb_jpeg_flag_destroy(raw) }
 
-    func raise() { unsafe wb_jpeg_flag_raise(raw) }
+    func set() { unsafe wb_jpeg_flag_raise(raw) }
 
-    var isRaised: Bool { unsafe wb_jpeg_flag_is_raised(raw) != 0 }
+    var isSet: Bool { unsafe wb_jpeg_flag_is_raised(raw) != 0 }
 
     func check() throws(JPEGError) {
-        if isRaised { throw .stopped }
+        if isSet { throw .stopped }
     }
 }
 

@@ -1,7 +1,7 @@
 import Glibc
 
 /// One size of the image with the quantizer that should just fit the limit, before a file is written.
-struct Prepared {
+struct EncodingCandidate {
     let image: CoefficientImage
     let levels: QuantisedImage
     /// The expected size of the file, within a few percent.
@@ -14,7 +14,7 @@ struct Prepared {
     var factor: Double { levels.table.factor }
 
     init(
-        _ image: CoefficientImage, rules: SearchRules, startFactor: Double, startRatio: Double, flag: StopFlag
+        _ image: CoefficientImage, rules: SearchRules, startFactor: Double, startRatio: Double, flag: CancellationFlag
     ) throws(JPEGError) {
         let aim = 0.997 * Double(rules.limit)
         let rounding = rules.quantiser.rounding

@@ -4,20 +4,20 @@ extension MultipartForm {
     /// the files do not change.
     ///
     /// - Throws: ``BodyError``; for a stream, which cannot be read again, ``BodyError/Code/bodyNotReplayable``.
-    package func fixed() async throws(BodyError) -> MultipartForm {
+    package func resolved() async throws(BodyError) -> MultipartForm {
         try limits?.check(partCount: parts.count)
         for (index, part) in parts.enumerated() {
             guard case .stream = part.content else { continue }
             throw BodyError(
                 .bodyNotReplayable,
                 "A stream cannot be stored. Write it to a file first and use that file.",
-                at: PartPlace(index: index, name: part.name))
+                at: PartLocation(index: index, name: part.name))
         }
         let resolver = PartResolver(form: self)
         var made: [MultipartPart] = []
         for index in parts.indices {
             let (part, content) = try await resolver.resolve(index)
-            made.append(part.fixed(content))
+            made.append(part.resolved(content))
         }
         var form = self
         form.parts = order.indices(of: made).map { made[$0] }
@@ -28,8 +28,8 @@ extension MultipartForm {
 }
 
 extension MultipartPart {
-    fileprivate func fixed(_ ready: ReadyContent) -> MultipartPart {
-        let fixedContent: PartContent =
+    fileprivate func resolved(_ ready: ReadyContent) -> MultipartPart {
+        let resolvedContent: PartContent =
             switch ready {
             case .bytes(let bytes) where content.isText: .rawText(bytes, isSecret: false)
             case .bytes(let bytes): .bytes(bytes)
@@ -37,7 +37,7 @@ extension MultipartPart {
             // Rejected above.
             case .stream: content
             }
-        var part = MultipartPart(name, fileName: fileName, contentType: contentType, content: fixedContent)
+        var part = MultipartPart(name, fileName: fileName, contentType: contentType, content: resolvedContent)
         part.headers = headers
         return part
     }

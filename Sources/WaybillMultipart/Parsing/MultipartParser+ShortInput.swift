@@ -8,9 +8,9 @@ extension MultipartParser {
     /// of a body that arrives byte by byte.
     ///
     /// - Returns: `false`, without consuming anything, if the input is anything else.
-    mutating func takeShortInput(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws -> Bool {
+    mutating func consumeShortInput(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws -> Bool {
         guard case .content = state, Int64(input.count) <= totalLimit - totalBytes else { return false }
-        if input.count == 1 { return try takeOne(input, to: &handler) }
+        if input.count == 1 { return try consumeByte(input, to: &handler) }
         if matched == 0 {
             for index in input.indices where input[index] == FormText.carriageReturn { return false }
             totalBytes += Int64(input.count)
@@ -25,7 +25,7 @@ extension MultipartParser {
     }
 
     @inline(__always)
-    private mutating func takeOne(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws -> Bool {
+    private mutating func consumeByte(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws -> Bool {
         // The last byte of a delimiter changes the state.
         guard matched < delimiter.count - 1 else { return false }
         totalBytes += 1

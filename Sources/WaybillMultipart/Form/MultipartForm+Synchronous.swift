@@ -40,14 +40,15 @@ extension BodyBuilder {
     /// Appends a part of a form if its content is available without waiting.
     mutating func appendSynchronously(_ index: Int, of form: MultipartForm) throws(BodyError) -> Bool {
         let part = form.parts[index]
-        let place = PartPlace(index: index, name: part.name)
-        guard form.limits?.allowedTypes == nil, !part.followsContent, let content = part.synchronousContent(at: place)
+        let location = PartLocation(index: index, name: part.name)
+        guard form.limits?.allowedTypes == nil, !part.followsContent,
+            let content = part.synchronousContent(at: location)
         else {
             return false
         }
-        if let count = content.count { try form.limits?.check(partBytes: count, at: place) }
+        if let count = content.count { try form.limits?.check(partBytes: count, at: location) }
         try append(
-            part, contentType: part.contentType ?? part.typeFromName(form.contentTypes), content: content, at: place)
+            part, contentType: part.contentType ?? part.typeFromName(form.contentTypes), content: content, at: location)
         try form.limits?.check(totalBytes: knownLength)
         return true
     }
@@ -65,10 +66,9 @@ extension MultipartPart {
         }
     }
 
-    fileprivate func synchronousContent(at place: PartPlace) -> ReadyContent? {
+    fileprivate func synchronousContent(at location: PartLocation) -> ReadyContent? {
         guard case .file(let path, let range) = content else { return content.ready }
-        return SourceFile(inspectingSynchronously: path, at: place).flatMap { try? FileSlice($0, range: range) }.map {
-            .file($0)
-        }
+        guard let source = SourceFile(inspectingSynchronously: path, at: location) else { return nil }
+        return (try? FileSlice(source, range: range)).map { .file($0) }
     }
 }
