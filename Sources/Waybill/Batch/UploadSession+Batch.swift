@@ -97,7 +97,7 @@ extension UploadSession {
         return await withTaskCancellationHandler {
             // In a task that is not cancelled, so that the results of cancelled items are returned as well.
             await Task {
-                async let observation: Void = Self.observe(batch, onProgress)
+                async let observation: Void = Self.watch(batch, onProgress)
                 var results: [BatchResult<Items.Element, UploadResponse, UploadError>] = []
                 while let result = await reader.run.nextResult() { results.append(result) }
                 await observation

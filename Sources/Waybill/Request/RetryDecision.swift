@@ -110,7 +110,7 @@ extension RetryPolicy {
     }
 
     private func wait(after context: Context, jitter: Double) -> Plan {
-        let wait = Backoff(from: baseDelay, to: maxDelay).time(after: context.attempt, jitter: jitter)
+        let wait = Backoff(from: baseDelay, to: maxDelay).delay(after: context.attempt, jitter: jitter)
         let floor = min(context.response.flatMap(Self.retryAfter) ?? .zero, maxRetryAfter)
         return Plan(delay: max(wait, floor), source: floor > wait ? .retryAfter : .backoff, limits: [])
     }

@@ -111,7 +111,7 @@ struct KillRun {
         for try await item in outbox.items() {
             let number = Int(item.id.rawValue - 1)
             let name = "item-\(number)-"
-            let account = accounts[name] ?? VerifyingServer.Account()
+            let account = accounts[name] ?? VerifyingServer.UploadRecord()
             results.repeatedBodies += max(0, account.complete - 1)
             if account.effects > 1 { results.duplicated.append(name) }
             if account.keys.count > 1 || account.keys.first.map({ $0 != "\"\(item.idempotencyKey)\"" }) == true {

@@ -38,7 +38,7 @@ import WaybillCore
         #expect(response.headers[.ossChecksum] == String(CRC64(of: file.bytes).value))
         // The same size, and no file left to compare it with.
         try fixture.folder.overwrite("film.mov", at: 5, [0, 1])
-        #expect(try await ask(world, upload) == "undetermined")
+        #expect(try await ask(fixture, upload) == "undetermined")
         fixture.oss.put("k", QiniuFixture.bytes(7))
         #expect(try await ask(fixture, upload) == "absent")
         #expect(fixture.oss.state.log(.putObject).isEmpty)
@@ -65,7 +65,7 @@ import WaybillCore
         // Killed before the end was recorded: the record has all parts, so the file need not be read.
         try fixture.folder.overwrite("film.mov", at: 5, [0, 1])
         #expect(try await ask(fixture, upload, kept.value.last) == "delivered")
-        #expect(try await ask(world, upload) == "undetermined")
+        #expect(try await ask(fixture, upload) == "undetermined")
     }
 
     @Test func `an upload unknown to OSS without an object is sent again`() async throws {
@@ -87,9 +87,11 @@ import WaybillCore
         let file = try fixture.file(1_000)
         fixture.oss.fail(.denied, on: .headObject, times: nil)
         let upload = try await fixture.toOSS(file.path) { $0.forbidsOverwrite = !isHarmless }
-        #expect(try await ask(world, upload) == (isHarmless ? "repeatable" : "undetermined"))
+        #expect(try await ask(fixture, upload) == (isHarmless ? "repeatable" : "undetermined"))
         let withCallback = try await fixture.toOSS(file.path) {
-        #expect(try await ask(world, told) == "undetermined")
+            $0.callback = OSSCallback(["https://app.example/"], body: "k")
+        }
+        #expect(try await ask(fixture, withCallback) == "undetermined")
     }
 
     @Test func `verification of an unreachable store fails and can be retried`() async throws {
@@ -132,9 +134,9 @@ import WaybillCore
         forced.forcesSaveKey = true
         let first = QiniuPutPolicy(scope: .newKey("k", bucket: "photos"), deadline: .now)
         for policy in [withCallback, withProcessing, forced, first] {
-            #expect(try await ask(world, try await world.toQiniu(file.path, policy: policy)) == "undetermined")
+            #expect(try await ask(fixture, try await fixture.toQiniu(file.path, policy: policy)) == "undetermined")
         }
-        #expect(try await ask(world, try await world.toQiniu(file.path, nil)) == "undetermined")
+        #expect(try await ask(fixture, try await fixture.toQiniu(file.path, nil)) == "undetermined")
         let harmless = QiniuPutPolicy(scope: .bucket("photos"), deadline: .now)
         #expect(try await ask(fixture, try await fixture.toQiniu(file.path, policy: harmless)) == "repeatable")
         #expect(fixture.qiniu.state.log.isEmpty)

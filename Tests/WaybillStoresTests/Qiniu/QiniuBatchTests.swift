@@ -87,7 +87,7 @@ import WaybillCore
             let fixture = try QiniuFixture()
             var options = UploadBatchOptions()
             options.onFailure = policy
-            let batch = ground.client().startBatch(of: 0..<20, maximumConcurrentRequests: 1, options: options) {
+            let batch = fixture.client().startBatch(of: 0..<20, maximumConcurrentRequests: 1, options: options) {
                 number in
                 if number == 4 { throw Refused() }
                 return QiniuBatchWork(.data([UInt8(number)]), to: "\(number)")
@@ -102,7 +102,7 @@ import WaybillCore
 
     @Test func `large items share the request limit of the batch`() async throws {
         let fixture = try QiniuFixture()
-        let batch = ground.client { $0.partsAtOnce = 3 }.startBatch(of: 0..<4, maximumConcurrentRequests: 2) { number in
+        let batch = fixture.client { $0.maximumConcurrentParts = 3 }.startBatch(of: 0..<4, maximumConcurrentRequests: 2) { number in
             QiniuBatchWork(.data(QiniuFixture.bytes(3 * 1_048_576)), to: "\(number)")
         }
         var last: UploadBatchProgress?
@@ -121,7 +121,7 @@ import WaybillCore
         let fixture = try QiniuFixture()
         let hold = Gate()
         fixture.store.hold(at: hold)
-        let batch = ground.client().startBatch(of: 0..<10, maximumConcurrentRequests: 1) { number in
+        let batch = fixture.client().startBatch(of: 0..<10, maximumConcurrentRequests: 1) { number in
             QiniuBatchWork(.data([UInt8(number)]), to: "\(number)")
         }
         try await fixture.store.waitUntil { $0.inFlight == 1 }

@@ -30,7 +30,7 @@ import WaybillCore
     @Test func `cancelling a batch cancels the closure of the next item`() async throws {
         let fixture = try QiniuFixture()
         let asked = Watched(0)
-        let batch = ground.client().startBatch(of: 0..<10, maximumConcurrentRequests: 2) { number in
+        let batch = fixture.client().startBatch(of: 0..<10, maximumConcurrentRequests: 2) { number in
             asked.update { $0 += 1 }
             if number == 1 { try await Task.sleep(for: .seconds(3_600)) }
             return QiniuBatchWork(.data([1]), to: "\(number)")

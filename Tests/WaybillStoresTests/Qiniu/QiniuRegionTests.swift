@@ -60,22 +60,22 @@ struct QiniuRegionTests {
         let steps = [("a", true, "b"), ("a", true, "b"), ("b", true, "c"), ("c", false, "c")]
         #expect(route.host == "a")
         for (left, hasNext, now) in steps {
-            let isMoved = route.leave(left)
+            let isMoved = route.advance(from: left)
             #expect(isMoved == hasNext && route.host == now)
         }
         var empty = QiniuRoute([[]])
-        let isMoved = empty.leave("a")
+        let isMoved = empty.advance(from: "a")
         #expect(!isMoved && empty.host == nil)
     }
 
     @Test func `parts stay in their region and use all its hosts`() {
         var route = QiniuRoute([["a", "b"], ["c", "d"]])
-        _ = route.leave("a")
+        _ = route.advance(from: "a")
         route.pin()
         #expect(route.host == "b")
-        let second = route.leave("b")
+        let second = route.advance(from: "b")
         #expect(second && route.host == "a")
-        let third = route.leave("a")
+        let third = route.advance(from: "a")
         #expect(!third)
         var chosen = QiniuRoute([["a", "b"], ["c", "d"]])
         let isKnown = chosen.choose("d")

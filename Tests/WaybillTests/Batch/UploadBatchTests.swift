@@ -293,8 +293,10 @@ import WaybillTesting
 
     @Test func `progress sums the bytes of all items and never decreases across retries`() async throws {
         let gate = ScriptGate()
-        let transport = ScriptedTransport { request, number in
-            number < 2
+        // The first attempt of each item fails. Attempts are not numbered by item: a retry may precede another item.
+        let failed = Locked(Set<String>())
+        let transport = ScriptedTransport { request, _ in
+            failed.withLock { $0.insert(request.url).inserted }
                 ? [.connect, .acknowledgeHead, .receive(60), .fail(.connectionLost)]
                 : [.connect, .acknowledgeHead, .receive(30), .wait(gate), .receiveRest, .respond(.ok)]
         }

@@ -13,7 +13,7 @@ import WaybillTesting
         var fields = HTTPFields()
         for line in lines { fields.append(HTTPField(name: .setCookie, value: line)) }
         if let date { fields[.date] = date }
-        jar.keep(fields, from: url)
+        jar.store(fields, from: url)
         return jar
     }
 
@@ -45,11 +45,11 @@ import WaybillTesting
     @Test func `a response without TLS neither replaces nor removes a secure cookie`() {
         for line in ["sid=2; Path=/a/", "sid=2; Path=/a/deeper", "sid=; Max-Age=0; Path=/a/"] {
             let jar = jar(["sid=1; Secure; Path=/a/"])
-            jar.keep([.setCookie: line], from: "http://h.example/a/b")
+            jar.store([.setCookie: line], from: "http://h.example/a/b")
             #expect(jar.field(for: "https://h.example/a/deeper/") == "sid=1", "\(line)")
         }
         let other = jar(["sid=1; Secure; Path=/a/"])
-        other.keep([.setCookie: "sid=2; Path=/c/"], from: "http://h.example/c/")
+        other.store([.setCookie: "sid=2; Path=/c/"], from: "http://h.example/c/")
         #expect(other.field(for: "http://h.example/c/") == "sid=2")
     }
 
@@ -72,7 +72,7 @@ import WaybillTesting
     @Test func `a cookie is replaced by a new value and removed by Max-Age=0`() {
         let jar = jar(["a=1", "a=2", "b=1"])
         #expect(jar.field(for: "https://h.example/a/") == "a=2; b=1")
-        jar.keep([.setCookie: "a=; Max-Age=0"], from: "https://h.example/a/b")
+        jar.store([.setCookie: "a=; Max-Age=0"], from: "https://h.example/a/b")
         #expect(jar.field(for: "https://h.example/a/") == "b=1")
     }
 
@@ -83,11 +83,11 @@ import WaybillTesting
 
     @Test func `the number of cookies is bounded per host and in total`() {
         let jar = jar([])
-        for number in 0..<60 { jar.keep([.setCookie: "c\(number)=1"], from: "http://one.example/") }
+        for number in 0..<60 { jar.store([.setCookie: "c\(number)=1"], from: "http://one.example/") }
         #expect(jar.count == CookieJar.limits.perHost)
         #expect(jar.field(for: "http://one.example/")?.hasPrefix("c10=1") == true)
         for host in 0..<100 {
-            for number in 0..<40 { jar.keep([.setCookie: "c\(number)=1"], from: "http://h\(host).example/") }
+            for number in 0..<40 { jar.store([.setCookie: "c\(number)=1"], from: "http://h\(host).example/") }
         }
         #expect(jar.count <= CookieJar.limits.total)
         #expect(jar.field(for: "http://one.example/") == nil)

@@ -84,7 +84,7 @@ import WaybillCore
             let fixture = try OSSFixture()
             var options = UploadBatchOptions()
             options.onFailure = policy
-            let batch = world.client.startBatch(of: 0..<20, maximumConcurrentRequests: 1, options: options) { number in
+            let batch = fixture.client.startBatch(of: 0..<20, maximumConcurrentRequests: 1, options: options) { number in
                 if number == 4 { throw Refused() }
                 return OSSBatchWork(.data(Self.bytes(number)), to: "\(number)")
             }
@@ -100,7 +100,7 @@ import WaybillCore
         let fixture = try OSSFixture { configuration, _ in configuration.maximumConcurrentParts = 3 }
         let size = 3 * 102_400
         let files = try (0..<4).map { try fixture.file(size, "\($0).mov", seed: UInt64($0)).path }
-        let batch = world.client.startBatch(of: files, maximumConcurrentRequests: 2) { path in
+        let batch = fixture.client.startBatch(of: files, maximumConcurrentRequests: 2) { path in
             OSSBatchWork(.file(path: path), to: String(path.suffix(5)))
         }
         var last: UploadBatchProgress?
@@ -119,7 +119,7 @@ import WaybillCore
         let fixture = try OSSFixture()
         let hold = Gate()
         fixture.store.hold(at: hold)
-        let batch = world.client.startBatch(of: 0..<10, maximumConcurrentRequests: 1) { number in
+        let batch = fixture.client.startBatch(of: 0..<10, maximumConcurrentRequests: 1) { number in
             OSSBatchWork(.data(Self.bytes(number)), to: "\(number)")
         }
         try await fixture.store.waitUntil { $0.inFlight == 1 }
@@ -136,7 +136,7 @@ import WaybillCore
         for cancelsAll in [false, true] {
             let fixture = try OSSFixture()
             let asked = Watched(0)
-            let batch = world.client.startBatch(of: 0..<10, maximumConcurrentRequests: 2) { number in
+            let batch = fixture.client.startBatch(of: 0..<10, maximumConcurrentRequests: 2) { number in
                 asked.update { $0 += 1 }
                 if number == 1 { try await Task.sleep(for: .seconds(3_600)) }
                 return OSSBatchWork(.data(Self.bytes(number)), to: "\(number)")
