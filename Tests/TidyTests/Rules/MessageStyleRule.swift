@@ -28,14 +28,16 @@ enum MessageStyleRule {
         }
     }
 
+    private static let names = [
+        "UploadError", "BodyError", "JPEGError", "TransferError", "StoreError", "OutboxError", "SystemError",
+        "CommandFailure", ".usage",
+    ]
+
     /// Returns whether the parenthesis at `index` begins the arguments of an error.
     private static func isCall(_ code: [UInt8], _ index: Int) -> Bool {
         guard code[index] == UInt8(ascii: "(") else { return false }
         let tail = String(decoding: code[..<index].suffix(40), as: UTF8.self)
-        guard ["Error", "Failure", ".usage"].contains(where: tail.hasSuffix) else { return false }
-        // A function such as `decodingFailure` completes a fragment.
-        let name = tail.reversed().prefix(while: \.isLetter).reversed()
-        return tail.hasSuffix(".usage") || name.first?.isUppercase == true
+        return names.contains(where: tail.hasSuffix)
     }
 
     /// Returns the ranges of the arguments of a call whose opening parenthesis ends at `start`.

@@ -102,7 +102,8 @@ import WaybillCore
 
     @Test func `large items share the request limit of the batch`() async throws {
         let fixture = try QiniuFixture()
-        let batch = fixture.client { $0.maximumConcurrentParts = 3 }.startBatch(of: 0..<4, maximumConcurrentRequests: 2) { number in
+        let batch = fixture.client { $0.maximumConcurrentParts = 3 }.startBatch(of: 0..<4, maximumConcurrentRequests: 2)
+        { number in
             QiniuBatchWork(.data(QiniuFixture.bytes(3 * 1_048_576)), to: "\(number)")
         }
         var last: UploadBatchProgress?

@@ -84,7 +84,8 @@ import WaybillCore
             let fixture = try OSSFixture()
             var options = UploadBatchOptions()
             options.onFailure = policy
-            let batch = fixture.client.startBatch(of: 0..<20, maximumConcurrentRequests: 1, options: options) { number in
+            let batch = fixture.client.startBatch(of: 0..<20, maximumConcurrentRequests: 1, options: options) {
+                number in
                 if number == 4 { throw Refused() }
                 return OSSBatchWork(.data(Self.bytes(number)), to: "\(number)")
             }
