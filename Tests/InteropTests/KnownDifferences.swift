@@ -78,8 +78,8 @@ extension KnownDifferences {
         ])
 
     private static let escapesUndone = Group(
-        why: "The algorithm leaves `%` alone, so a name that looks escaped can't be told from one that was: "
-            + "whoever undoes escapes undoes these.",
+        why: "The algorithm leaves `%` alone, so a name that looks escaped equals one that was: "
+            + "a reader that decodes escapes decodes both.",
         rows: [
             Row("file name: looks escaped", .fileName, reported: "a\"b%0D%0A.jpg", ["werkzeug"]),
             Row("file name: looks escaped", .fileName, reported: "a\"b\r\n.jpg", ["multipart", "Node"]),

@@ -89,8 +89,8 @@ import Testing
         #expect(line.errorText.split(separator: "\n").contains { isResult($0, of: card) }, "\(line.errorText)")
         for mode in [["--max-bytes", "60KiB"], queue] {
             let dry = try await Tool.run(call + mode + ["--dry-run", "--json"])
-            let told = try dry.jsonLines().compactMap { $0["images"] as? [[String: Any]] }
-            #expect(told.count == 1 && told[0].count == 1, "\(dry.text)")
+            let entries = try dry.jsonLines().compactMap { $0["images"] as? [[String: Any]] }
+            #expect(entries.count == 1 && entries[0].count == 1, "\(dry.text)")
         }
     }
 

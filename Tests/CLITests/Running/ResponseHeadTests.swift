@@ -120,8 +120,8 @@ import WaybillCore
         let folder = try TemporaryDirectory()
         let server = try LoopbackServer(Self.answer)
         let run = try await Tool.run(["put", try folder.write("a", "x"), server.url("/a?signature=1"), "--json"])
-        let told = try run.jsonLines().first { $0["event"] as? String == "file" }
-        #expect((told?["headers"] as? [[String: String]])?.first == ["name": "X-Receipt", "value": "17"])
+        let event = try run.jsonLines().first { $0["event"] as? String == "file" }
+        #expect((event?["headers"] as? [[String: String]])?.first == ["name": "X-Receipt", "value": "17"])
         #expect(!run.text.contains("s3cr3t"), "\(run.errorText)")
     }
 
@@ -139,8 +139,8 @@ import WaybillCore
         let head = Self.head("HTTP/1.1 201 Created", Self.fields, length: 6)
         #expect(try folder.read("b.head") == Array(head.utf8))
         #expect(try folder.read("a.body") == Array((head + "stored").utf8))
-        let told = try run.jsonLines().filter { $0["event"] as? String == "file" }
-        #expect(told.count == 2 && told.allSatisfy { ($0["headers"] as? [Any])?.count == 8 })
+        let events = try run.jsonLines().filter { $0["event"] as? String == "file" }
+        #expect(events.count == 2 && events.allSatisfy { ($0["headers"] as? [Any])?.count == 8 })
     }
 
     @Test(arguments: [

@@ -14,11 +14,6 @@ import Testing
         var reported: Int?
         var lost: Int?
         var damaged: [String]?
-
-        private enum CodingKeys: String, CodingKey {
-            case skipped, cuts, lost, damaged
-            case reported = "told"
-        }
     }
 
     private static let cuts = unsafe getenv("WAYBILL_TORTURE") == nil ? 50 : 1_000
