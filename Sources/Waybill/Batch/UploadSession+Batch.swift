@@ -10,7 +10,8 @@ extension UploadSession {
     /// ```
     ///
     /// A task of the batch takes items from the sequence one after the other when they can start. A sequence that
-    /// blocks occupies a thread of Swift's cooperative pool.
+    /// blocks occupies a thread of Swift's cooperative pool. The progress of the batch knows the number of items if they
+    /// are a `RandomAccessCollection`, such as an array.
     ///
     /// - Parameters:
     ///   - items: The items. The sequence may be lazy and of any length.
@@ -22,35 +23,22 @@ extension UploadSession {
         of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        start(items, batchRun(options, count: nil), request)
-    }
-
-    /// Starts uploads of many items whose number is known, and returns their common handle immediately.
-    public func startBatch<Items: RandomAccessCollection & SendableMetatype>(
-        of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
-        request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
-    ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        let run: Run<Items.Element> = batchRun(options, count: items.count)
+        let run: Run<Items.Element> = batchRun(options, count: Self.count(of: items))
         return start(items, run, request)
     }
 
     /// Starts many requests and returns their common handle immediately.
+    ///
+    /// The progress of the batch knows the number of requests if they are a `RandomAccessCollection`, and also their
+    /// lengths if they are an array.
     public func startBatch<Requests: Sequence & SendableMetatype>(
         of requests: sending Requests, options: UploadBatchOptions = UploadBatchOptions()
     ) -> UploadBatch<UploadRequest> where Requests.Element == UploadRequest, Requests.Iterator: SendableMetatype {
-        start(requests, batchRun(options, count: nil)) { $0 }
-    }
-
-    /// Starts many requests whose number is known, and returns their common handle immediately.
-    public func startBatch<Requests: RandomAccessCollection & SendableMetatype>(
-        of requests: sending Requests, options: UploadBatchOptions = UploadBatchOptions()
-    ) -> UploadBatch<UploadRequest>
-    where Requests.Element == UploadRequest, Requests.Iterator: SendableMetatype {
         // Other collections may create their elements anew on each access.
         let measure = (requests as? [UploadRequest]).map { requests -> BatchMeasure in
             { await Self.lengths(of: requests) { $0 } }
         }
-        let run: Run<UploadRequest> = batchRun(options, count: requests.count, measure: measure)
+        let run: Run<UploadRequest> = batchRun(options, count: Self.count(of: requests), measure: measure)
         return start(requests, run) { $0 }
     }
 
@@ -118,6 +106,9 @@ extension UploadSession {
         }
         return start(items, run, request)
     }
+
+    /// Returns the number of items if it is known without a pass over them.
+    private static func count(of items: some Sequence) -> Int? { (items as? any RandomAccessCollection)?.count }
 
     private static func lengths<Item: Sendable>(
         of items: [Item], _ request: @Sendable (Item) throws -> UploadRequest

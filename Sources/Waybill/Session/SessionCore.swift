@@ -8,10 +8,9 @@ import WaybillCurl
 ///
 /// It lives as long as the session or one of its uploads, so that releasing the session ends no upload.
 ///
-/// Lock order: the lock of a run may be taken while this lock is held, but not the reverse.
+/// Lock order: the lock of a run may be taken while the lock of the state or of the queue is held, but not the reverse.
 final class SessionCore: Sendable {
-    struct State {
-        var queue: AdmissionQueue
+    fileprivate struct State {
         var retries: RetryBuckets
         var runs: [UploadID: UploadRun] = [:]
         /// The transfers that another upload with the same key can join.
@@ -24,24 +23,24 @@ final class SessionCore: Sendable {
         var started = 0
         var isClosed = false
         var transport: (any UploadTransport)?
-        var calls = AdmissionQueue.Calls()
-        var isCalling = false
     }
 
     let configuration: UploadSession.Configuration
     let events = EventHub()
     private let isShared: Bool
-    let state: Locked<State>
-    let rates: Locked<RateLimiter>
+    private let state: Locked<State>
+    private let queue: SessionQueue
+    private let rates: SessionRates
 
     init(configuration: UploadSession.Configuration, transport: (any UploadTransport)?, isShared: Bool = false) {
         self.configuration = configuration
         self.isShared = isShared
-        let queue = AdmissionQueue(
-            slots: configuration.maximumConcurrentTransfers,
-            slotsPerHost: configuration.maximumConcurrentTransfersPerHost, reach: configuration.priorityReach)
-        state = Locked(State(queue: queue, retries: RetryBuckets(configuration.retryBudget), transport: transport))
-        rates = Locked(RateLimiter(limit: configuration.rateLimit))
+        state = Locked(State(retries: RetryBuckets(configuration.retryBudget), transport: transport))
+        queue = SessionQueue(
+            AdmissionQueue(
+                slots: configuration.maximumConcurrentTransfers,
+                slotsPerHost: configuration.maximumConcurrentTransfersPerHost, reach: configuration.priorityReach))
+        rates = SessionRates(limit: configuration.rateLimit)
     }
 
     deinit { events.close() }
@@ -156,6 +155,167 @@ final class SessionCore: Sendable {
     }
 }
 
+// MARK: - Control of one upload, of a group, or of all uploads
+
+extension SessionCore {
+    /// Pauses or resumes one handle.
+    func setPaused(_ run: UploadRun, _ handle: Int, _ isPaused: Bool) {
+        guard let sequence = nextSequenceNumber(isPaused) else { return }
+        run.setPaused(handle, isPaused, sequence: sequence)
+    }
+
+    /// Pauses or resumes a group, or all uploads if it is `nil`, including uploads that are started later.
+    func setPaused(group: String?, _ isPaused: Bool) {
+        let (runs, sequence) = state.withLock { state -> ([UploadRun], Int) in
+            guard !(state.isClosed && isPaused) else { return ([], 0) }
+            state.pauseSequence += 1
+            if let group {
+                state.set(group) { $0.isPaused = isPaused }
+            } else {
+                state.resumeAll()
+                state.isPaused = isPaused
+            }
+            return (state.members(of: group), state.pauseSequence)
+        }
+        updateAll { for run in runs { run.setPaused(nil, isPaused, sequence: sequence) } }
+    }
+
+    /// Returns whether uploads in a group, or outside of groups if it is `nil`, start paused.
+    func isPaused(group: String?) -> Bool {
+        state.withLock { state in group.flatMap { state.groups[$0]?.isPaused } ?? state.isPaused }
+    }
+
+    /// Returns the sequence number of a new request, or `nil` if it is ignored: a closed session can't pause, because
+    /// it waits for its uploads.
+    private func nextSequenceNumber(_ isPaused: Bool) -> Int? {
+        state.withLock { state in
+            guard !(state.isClosed && isPaused) else { return nil }
+            state.pauseSequence += 1
+            return state.pauseSequence
+        }
+    }
+
+    /// Cancels the uploads of a group, or all uploads if it is `nil`.
+    ///
+    /// - Complexity: O(n log n), where n is the number of uploads in the session.
+    func cancel(group: String?) {
+        let runs = members(of: group)
+        updateAll { for run in runs { run.cancelAll() } }
+    }
+
+    /// Returns the uploads of a group that have not ended, or all uploads if it is `nil`, in the order they were
+    /// started.
+    func members(of group: String?) -> [UploadRun] { state.withLock { $0.members(of: group) } }
+
+    func run(_ id: UploadID) -> UploadRun? { state.withLock { $0.runs[id] } }
+
+    func setSlots(_ slots: Int?, ofGroup group: String) {
+        state.withLock { state in state.set(group) { $0.slots = slots } }
+        updateQueue { $0.limit(group: group, to: slots) }
+    }
+
+    func settings(of group: String) -> GroupSettings { state.withLock { $0.groups[group] ?? GroupSettings() } }
+}
+
+// MARK: - Queue
+
+extension SessionCore {
+    func join(_ run: UploadRun, isHeld: Bool) {
+        let (host, group) = (run.host, run.plan?.options.group)
+        updateQueue { $0.join(run.id, host: host, group: group, priority: run.priority, isHeld: isHeld) }
+    }
+    func ready(_ id: UploadID) { updateQueue { $0.ready(id) } }
+    func requeue(_ run: UploadRun, isHeld: Bool) {
+        let (host, group) = (run.host, run.plan?.options.group)
+        updateQueue { $0.requeue(run.id, host: host, group: group, priority: run.priority, isHeld: isHeld) }
+    }
+    /// The priority is read under the lock, so that the last of two concurrent changes applies.
+    func prioritize(_ run: UploadRun) { updateQueue { $0.prioritize(run.id, run.priority) } }
+    func hold(_ id: UploadID) { updateQueue { $0.hold(id) } }
+    func release(_ id: UploadID) { updateQueue { $0.release(id) } }
+    func requeueHeld(_ id: UploadID) { updateQueue { $0.requeueHeld(id) } }
+    func leave(_ id: UploadID) { updateQueue { $0.leave(id) } }
+
+    /// Changes many uploads together. The queue makes no calls meanwhile, so that no upload starts that is about to be
+    /// changed, and the cost is proportional to the number of changes.
+    private func updateAll(_ change: () -> Void) {
+        updateQueue { queue in
+            queue.suspendCalls()
+            return AdmissionQueue.Calls()
+        }
+        change()
+        updateQueue { $0.resumeCalls() }
+    }
+
+    private func updateQueue(_ change: @Sendable (inout AdmissionQueue) -> AdmissionQueue.Calls) {
+        queue.update(change) { calls in
+            // An upload that has ended meanwhile has also left the queue and released its slot.
+            let (prepare, start) = state.withLock { state in
+                (calls.prepare.compactMap { state.runs[$0] }, calls.start.compactMap { state.runs[$0] })
+            }
+            for run in start { run.send(.admitted(elapsed: run.elapsed)) }
+            for run in prepare { run.send(.mayPrepare) }
+        }
+    }
+}
+
+// MARK: - Rates
+
+extension SessionCore {
+    /// Assigns a share to a transfer that begins to send, and reduces those of the others.
+    ///
+    /// - Returns: The share.
+    func beginSending(_ run: UploadRun) -> ByteCount? {
+        let (group, limit) = (run.plan?.options.group, run.ownLimit)
+        return updateRates { shares in
+            shares.join(run.id, group: group, limit: limit)
+            return shares.share(of: run.id)
+        }
+    }
+
+    /// Assigns a share to a resumed transfer. The transfer receives it as an event, before events for later changes.
+    func resumeSending(_ run: UploadRun) {
+        let (group, limit) = (run.plan?.options.group, run.ownLimit)
+        updateRates { $0.join(run.id, group: group, limit: limit, isResumed: true) }
+    }
+
+    /// Divides the share of a transfer that has stopped sending among the others.
+    func endSending(_ id: UploadID) { updateRates { _ = $0.leave(id) } }
+
+    /// Sets the limit of one upload.
+    func limit(_ id: UploadID, to rate: ByteCount?) { updateRates { $0.limit(id, to: rate) } }
+
+    /// Sets the limit of a group, or of all uploads together if the group is `nil`.
+    func limit(group: String?, to rate: ByteCount?) {
+        updateRates { shares in
+            if let group { shares.limit(group: group, to: rate) } else { shares.limit(to: rate) }
+        }
+    }
+
+    /// Returns the most recently set limit of a group.
+    func rateLimit(ofGroup group: String) -> ByteCount? { rates.limit(ofGroup: group) }
+
+    private func updateRates<Value: Sendable>(_ change: @Sendable (inout RateShares) -> Value) -> Value {
+        rates.update(change) { id, rate in run(id)?.send(.rateChanged(rate)) }
+    }
+}
+
+// MARK: - Retry budget
+
+extension SessionCore {
+    func spendRetry(host: String) -> Bool { state.withLock { $0.retries.spend(host) } }
+    func earnRetry(host: String) { state.withLock { $0.retries.earn(host) } }
+}
+
+// MARK: - State
+
+/// The settings of a group.
+struct GroupSettings: Sendable, Equatable {
+    /// Whether uploads of the group start paused; `nil` to use the setting of the session.
+    var isPaused: Bool?
+    var slots: Int?
+}
+
 extension SessionCore.State {
     /// The uploads that have not ended, in the order they were started.
     var activeRuns: [UploadRun] { runs.values.sorted { $0.number < $1.number } }
@@ -165,11 +325,16 @@ extension SessionCore.State {
         isPaused = false
         for group in groups.keys { set(group) { $0.isPaused = nil } }
     }
-}
 
-// MARK: - Retry budget
+    /// Changes the settings of a group. Default settings are not stored.
+    mutating func set(_ group: String, _ change: (inout GroupSettings) -> Void) {
+        var settings = groups[group] ?? GroupSettings()
+        change(&settings)
+        groups[group] = settings == GroupSettings() ? nil : settings
+    }
 
-extension SessionCore {
-    func spendRetry(host: String) -> Bool { state.withLock { $0.retries.spend(host) } }
-    func earnRetry(host: String) { state.withLock { $0.retries.earn(host) } }
+    func members(of group: String?) -> [UploadRun] {
+        guard let group else { return activeRuns }
+        return runs.values.filter { $0.plan?.options.group == group }.sorted { $0.number < $1.number }
+    }
 }
