@@ -22,9 +22,9 @@ extension Outbox {
         // Options.
 
         /// The maximum number of concurrent deliveries, at least 1. 8 by default.
-        public var slots = 8
+        public var maximumConcurrentDeliveries = 8
         /// The maximum number of concurrent deliveries per lane. 5 by default.
-        public var slotsPerLane = 5
+        public var maximumConcurrentDeliveriesPerLane = 5
         /// The retry policy.
         public var retry = OutboxRetry()
         /// The retry budget of a lane. A lane that exhausts it pauses for a minute.

@@ -37,7 +37,7 @@ struct OutboxTestHelper {
         var configuration = Outbox.Configuration()
         configuration.retry = OutboxRetry(maxAttempts: 1_000, baseDelay: .milliseconds(1), maxDelay: .milliseconds(20))
         configuration.retryBudget = nil
-        configuration.slotsPerLane = 8
+        configuration.maximumConcurrentDeliveriesPerLane = 8
         if task == "weak" { configuration.synchronous = .normal }
         let errorLog = ErrorLog()
         if task == "full" { configuration.logger = errorLog.logger }

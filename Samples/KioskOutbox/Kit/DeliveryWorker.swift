@@ -26,7 +26,7 @@ public struct DeliveryWorker: Sendable {
         configuration.credentials = CredentialTable { name in name == "backend" ? token : nil }
         configuration.onResult = onResult
         // One upload at a time, so that the output is easy to follow.
-        configuration.slots = 1
+        configuration.maximumConcurrentDeliveries = 1
         return try await Outbox(at: path, configuration: configuration)
     }
 

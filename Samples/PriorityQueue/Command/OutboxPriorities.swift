@@ -60,7 +60,7 @@ struct OutboxPriorities {
     /// Delivers as another process does later.
     private func deliver() async throws -> [OutboxID: OutboxState] {
         var configuration = Outbox.Configuration()
-        configuration.slots = 1
+        configuration.maximumConcurrentDeliveries = 1
         configuration.credentials = CredentialTable { $0 == "backend" ? .secret(Note.token) : nil }
         let outbox = try await Outbox(at: directory, configuration: configuration)
         try await outbox.runUntilIdle()

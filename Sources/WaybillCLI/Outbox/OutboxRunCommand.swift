@@ -100,7 +100,8 @@ struct OutboxRunCommand: AsyncParsableCommand {
             named.names(StoreAccountName.oss) ? [:] : [StoreAccountName.oss: .environment()]
         configuration.credentials = StoreAccounts(oss: accounts, others: named)
         console.hide(["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"].compactMap { Environment.value(of: $0) })
-        (configuration.slots, configuration.slotsPerLane) = (parallel, perLane)
+        configuration.maximumConcurrentDeliveries = parallel
+        configuration.maximumConcurrentDeliveriesPerLane = perLane
         if output.verbose { configuration.logger = EventLog.logger(console) }
         return configuration
     }

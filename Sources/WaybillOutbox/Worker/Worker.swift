@@ -94,8 +94,9 @@ final class Worker: Sendable {
             running.filter { !finished.contains($0.key) }.values.map(\.lane)
         }
         return LeaseRequest(
-            token: core.token, slots: isEnding ? 0 : max(0, max(1, configuration.slots) - lanes.count),
-            slotsPerLane: max(1, configuration.slotsPerLane),
+            token: core.token,
+            slots: isEnding ? 0 : max(0, max(1, configuration.maximumConcurrentDeliveries) - lanes.count),
+            slotsPerLane: max(1, configuration.maximumConcurrentDeliveriesPerLane),
             running: Dictionary(lanes.map { ($0, 1) }, uniquingKeysWith: +), now: core.now())
     }
 

@@ -124,7 +124,7 @@ import WaybillCore
     @Test func `a rejected credential blocks the lane and fails no item`() async throws {
         let world = try OutboxWorld(.respond(401))
         var configuration = OutboxWorld.quick
-        configuration.slotsPerLane = 1
+        configuration.maximumConcurrentDeliveriesPerLane = 1
         configuration.credentials = CredentialTable { _ in .secret("t0ken") }
         let outbox = try await world.open(configuration)
         for _ in 0..<3 {
@@ -147,7 +147,7 @@ import WaybillCore
     @Test func `a running worker probes a blocked lane and continues`() async throws {
         let world = try OutboxWorld(.respond(401))
         var configuration = OutboxWorld.quick
-        configuration.slotsPerLane = 1
+        configuration.maximumConcurrentDeliveriesPerLane = 1
         // The shortest suspension of a blocked lane: 7.5 seconds.
         configuration.jitter = { 0 }
         let outbox = try await world.open(configuration)
@@ -182,7 +182,7 @@ import WaybillCore
     @Test func `a lane that forbids everything is blocked after five items`() async throws {
         let world = try OutboxWorld(otherwise: .respond(403))
         var configuration = OutboxWorld.quick
-        configuration.slotsPerLane = 1
+        configuration.maximumConcurrentDeliveriesPerLane = 1
         let outbox = try await world.open(configuration)
         for _ in 0..<20 {
             try await outbox.enqueue(try await DurableForm([.text("A", "b")], to: world.server.url("/u")))

@@ -12,7 +12,7 @@ import WaybillCore
     ) async throws -> (OutboxWorld, Outbox, Task<Void, any Error>) {
         let world = try OutboxWorld(behaviour)
         var configuration = OutboxWorld.quick
-        configuration.slots = 1
+        configuration.maximumConcurrentDeliveries = 1
         change(&configuration)
         let outbox = try await world.open(configuration)
         for text in ["first", "second"] { try await outbox.enqueue(try await world.form(text)) }

@@ -10,7 +10,7 @@ import WaybillCore
     @Test func `consecutive deliveries cost one transaction each`() async throws {
         let world = try OutboxWorld()
         var configuration = OutboxWorld.quick
-        configuration.slots = 1
+        configuration.maximumConcurrentDeliveries = 1
         let outbox = try await world.open(configuration)
         let count = 20
         for number in 0..<count { try await outbox.enqueue(try await world.form("\(number)")) }

@@ -46,8 +46,10 @@ struct OutboxStep {
     func run() async throws {
         var configuration = Outbox.Configuration()
         configuration.kinds = [FreeUpload.self, LastUpload.self]
-        if step == .singly { (configuration.slots, configuration.slotsPerLane) = (1, 1) }
-        if step == .grouped { (configuration.slots, configuration.slotsPerLane) = (512, 512) }
+        if let concurrency = [Step.singly: 1, .grouped: 512][step] {
+            configuration.maximumConcurrentDeliveries = concurrency
+            configuration.maximumConcurrentDeliveriesPerLane = concurrency
+        }
         let outbox = try await Outbox(at: directory, configuration: configuration)
         switch step {
         case .idle: break
