@@ -18,7 +18,7 @@ enum CurlFailure {
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             (.invalidURL, "The URL is invalid. Use an absolute http or https URL.")
         case CURLE_COULDNT_RESOLVE_HOST:
-            (.hostNotFound, "The host name could not be resolved. Check its spelling and the DNS.")
+            (.hostNotFound, "The host name could not be resolved. Check its spelling and the DNS settings.")
         case CURLE_COULDNT_RESOLVE_PROXY:
             (.hostNotFound, "The host name of the proxy could not be resolved. Check its spelling.")
         case CURLE_COULDNT_CONNECT:
@@ -36,7 +36,7 @@ enum CurlFailure {
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             (
                 .certificateNotTrusted,
-                "The server's public key matches no pinned key. It may be an attacker's. \(Remedy.comparePins)"
+                "The server's public key matches no pinned key. The server may be impersonated. \(Remedy.comparePins)"
             )
         case CURLE_SSL_CACERT_BADFILE:
             (.tlsSettingsUnusable, "The certificate authorities can't be read. \(Remedy.provideAuthoritiesAsPEM)")
@@ -66,7 +66,7 @@ enum CurlFailure {
         case CURLE_SEND_FAIL_REWIND:
             (
                 .resendRefused,
-                "The body would have to be sent again within the attempt, which is never done implicitly."
+                "libcurl had to send the body again, which would have repeated the upload. The attempt was ended instead."
             )
         default:
             (.other, "The transfer failed.")
@@ -107,7 +107,7 @@ enum CurlFailure {
             "The body was sent, but no full response arrived within \(limits.response). \(Remedy.raiseResponseLimit)"
         case .totalTimeout:
             "The attempt exceeded its time limit of \(limits.total ?? .zero). \(Remedy.raiseTotalLimit)"
-        case .bodyNotTaken: "The server responded before it received the whole body, and reads no more of it."
+        case .bodyNotTaken: "The server responded before it received the whole body, and stopped reading it."
         case .cancelled: "The upload was cancelled."
         default: "The transfer failed."
         }
