@@ -7,6 +7,7 @@
 #include <linux/tcp.h>
 #include <locale.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -125,6 +126,14 @@ static int is_endpoint(const struct sockaddr_storage *endpoint, const char *addr
     }
     return ntohs(network_port) == port && inet_ntop(endpoint->ss_family, number, text, sizeof text) != NULL &&
            strcmp(text, address) == 0;
+}
+
+int wb_wait_for_input(const int *sockets, int count, int milliseconds) {
+    enum { MOST = 64 };
+    struct pollfd waiting[MOST];
+    if (count > MOST) count = MOST;
+    for (int index = 0; index < count; index++) waiting[index] = (struct pollfd){.fd = sockets[index], .events = POLLIN};
+    return poll(waiting, (nfds_t)count, milliseconds) > 0;
 }
 
 int wb_socket_connects(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port) {

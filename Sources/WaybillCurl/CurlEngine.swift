@@ -83,7 +83,7 @@ final class CurlEngine: @unchecked Sendable {
         if let due = nextRelease, now >= due { release(now) }
         if isClosing, active.isEmpty { return nil }
         if transfersOverHTTP2 > 0, spinGuard.isSpinning(callbacks: callbacks, now: now) {
-            inbox.pause(for: SpinGuard.pause)
+            inbox.pause(for: SpinGuard.pause, untilInputOf: spinGuard.waitsForInput ? sockets.all : [])
         }
         let next = min(nextTick, nextRelease ?? nextTick)
         return active.isEmpty ? 600_000 : milliseconds(until: next, from: now)

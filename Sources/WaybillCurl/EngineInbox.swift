@@ -1,3 +1,4 @@
+import CWaybillCurl
 import Glibc
 import WaybillCore
 
@@ -75,10 +76,11 @@ final class EngineInbox: Sendable {
         state.withLock { $0.isAsleep = false }
     }
 
-    /// Yields the processor for the given time, unless a command has arrived.
-    func pause(for time: Duration) {
+    /// Yields the processor until one of the sockets has input, at most for the given time, unless a command has
+    /// arrived.
+    func pause(for time: Duration, untilInputOf sockets: [Int32]) {
         guard state.withLock({ $0.commands.isEmpty }) else { return }
-        usleep(UInt32(time.wholeMilliseconds * 1_000))
+        _ = unsafe wb_wait_for_input(sockets, Int32(sockets.count), Int32(time.wholeMilliseconds))
     }
 
     /// Frees the multi handle. The engine's thread calls this last, while the engine still exists, because closing the

@@ -21,6 +21,9 @@ final class SocketRegistry {
     /// The most recently claimed connection, which is usually the next one to be claimed.
     private var last: (endpoints: ConnectionEndpoints, socket: Int32)?
 
+    /// All open sockets.
+    var all: [Int32] { Array(unclaimed) + endpoints.keys }
+
     func open(_ socket: Int32) {
         // Otherwise a child process would keep a cancelled upload's connection open, and the kernel would continue to
         // send.

@@ -10,6 +10,8 @@ struct SpinGuard {
     /// A round that starts later than this after the previous one has waited for an event.
     private static let quick = pause + .milliseconds(1)
 
+    /// The number of consecutive pauses.
+    private var pauses = 0
     private var seen = 0
     private var rounds = 0
     private var last: ContinuousClock.Instant?
@@ -24,6 +26,12 @@ struct SpinGuard {
         defer { (seen, last) = (callbacks, now) }
         let isQuick = last.map { now - $0 < Self.quick } ?? false
         rounds = isQuick && callbacks == seen ? rounds + 1 : 0
-        return rounds >= Self.maxIdleRounds
+        let isSpinning = rounds >= Self.maxIdleRounds
+        pauses = isSpinning ? pauses + 1 : 0
+        return isSpinning
     }
+
+    /// Whether input ends the current pause: in most cases, the message that opens the window. Every eighth pause
+    /// ignores input, because an idle connection that the server has closed always has some.
+    var waitsForInput: Bool { pauses % 8 != 0 }
 }

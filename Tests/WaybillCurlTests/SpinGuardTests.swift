@@ -34,6 +34,15 @@ import Testing
         #expect(!results(Array(repeating: (after: .milliseconds(250), calls: 0), count: 50)).contains(true))
     }
 
+    @Test func `input ends seven of eight pauses`() {
+        var (spin, now) = (SpinGuard(), ContinuousClock.now)
+        let pauses = (0..<20).compactMap { _ -> Bool? in
+            now += .microseconds(20)
+            return spin.isSpinning(callbacks: 0, now: now) ? spin.waitsForInput : nil
+        }
+        #expect(pauses.prefix(9) == [true, true, true, true, true, true, true, false, true])
+    }
+
     @Test func `work ends a spin`() {
         let idle = Array(repeating: (after: Duration.microseconds(20), calls: 0), count: 20)
         #expect(results(idle + [(after: .microseconds(20), calls: 1)]).last == false)

@@ -11,16 +11,19 @@ enum Sending {
     }
 
     /// The default configuration with a slot for each concurrent form.
-    private static func session(slots: Int, authority: String?) -> UploadSession {
+    private static func session(
+        slots: Int, authority: String?, httpVersion: TransferOptions.HTTPVersion = .http1
+    ) -> UploadSession {
         var configuration = UploadSession.Configuration()
         configuration.maximumConcurrentTransfers = slots
         configuration.maximumConcurrentTransfersPerHost = slots
         configuration.options.transfer.tls.certificateAuthorities = authority
+        configuration.options.transfer.httpVersion = httpVersion
         return UploadSession(configuration: configuration)
     }
 
-    static func run(_ order: Order, isWatched: Bool) async throws {
-        let session = session(slots: order.concurrency, authority: order.authority)
+    static func run(_ order: Order, isWatched: Bool, httpVersion: TransferOptions.HTTPVersion) async throws {
+        let session = session(slots: order.concurrency, authority: order.authority, httpVersion: httpVersion)
         if isWatched {
             try await order.run {
                 try await session.upload(form(order.path), to: order.url) { progress in

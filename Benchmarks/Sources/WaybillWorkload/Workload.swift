@@ -10,6 +10,8 @@ enum Workload {
         case send
         /// Sends forms and reads every progress snapshot (same arguments).
         case watch = "send-watched"
+        /// Sends forms over HTTP/2 (same arguments).
+        case http2 = "send-http2"
         /// Sends one form and prints time and acknowledged bytes of each snapshot (`URL FILE [AUTHORITY]`).
         case samples = "send-sampled"
         /// Sends a body from the given kind of source, and prints the response (`URL FILE SIZE KIND`).
@@ -49,9 +51,9 @@ enum Workload {
             return number
         }
         switch kind {
-        case .send, .watch:
+        case .send, .watch, .http2:
             guard let order = Order(words) else { throw BadWords(words: words) }
-            try await Sending.run(order, isWatched: kind == .watch)
+            try await Sending.run(order, isWatched: kind == .watch, httpVersion: kind == .http2 ? .http2 : .http1)
         case .samples: try await Sending.sample(words[0], path: words[1], authority: words.dropFirst(2).first)
         case .source:
             guard words.count == 4, let source = MemorySource(rawValue: words[3]) else { throw BadWords(words: words) }

@@ -64,6 +64,9 @@ CURLMcode wb_multi_setopt_long(CURLM *multi, CURLMoption option, long value);
 // Returns 1 and a finished transfer from the CURLMsg union, or 0 if no transfer has finished.
 int wb_multi_next_done(CURLM *multi, CURL *_Nullable *_Nonnull handle, CURLcode *result);
 
+// Waits until one of the sockets has input, or the time has passed. Returns whether one has.
+int wb_wait_for_input(const int *sockets, int count, int milliseconds);
+
 // Returns whether a socket connects these two endpoints, given as libcurl prints them.
 int wb_socket_connects(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port);
 
