@@ -1,6 +1,6 @@
 // Sends the forms with Go's net/http, in two common ways.
 //
-//	send pipe|length URL FILE COUNT AT_ONCE [AUTHORITY]
+//	send pipe|length|length-http2 URL FILE COUNT AT_ONCE [AUTHORITY]
 //
 // `pipe` writes with mime/multipart into an io.Pipe: the length is unknown, so the body is sent chunked.
 // `length` builds head and tail in memory, reads the file between them, and sends a Content-Length.
@@ -104,8 +104,12 @@ func send(client *http.Client, way, url, path string) (int64, error) {
 	return strconv.ParseInt(string(text), 10, 64)
 }
 
-func client(concurrency int, authority string) (*http.Client, error) {
+func client(way string, concurrency int, authority string) (*http.Client, error) {
 	transport := &http.Transport{MaxConnsPerHost: concurrency, MaxIdleConnsPerHost: concurrency}
+	if strings.HasSuffix(way, "-http2") {
+		// One connection for all streams, as Go does by default.
+		transport = &http.Transport{ForceAttemptHTTP2: true}
+	}
 	if authority != "" {
 		text, err := os.ReadFile(authority)
 		if err != nil {
@@ -129,7 +133,7 @@ func main() {
 	if len(os.Args) > 6 {
 		authority = os.Args[6]
 	}
-	client, err := client(concurrency, authority)
+	client, err := client(way, concurrency, authority)
 	check(err)
 
 	latencies := make([]time.Duration, count)

@@ -33,7 +33,11 @@ static void prepare(place *place, const driver_order *order) {
   place->handle = curl_easy_init();
   curl_easy_setopt(place->handle, CURLOPT_URL, order->url);
   curl_easy_setopt(place->handle, CURLOPT_PROXY, "");
+#ifdef HTTP2
+  curl_easy_setopt(place->handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+#else
   curl_easy_setopt(place->handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+#endif
   curl_easy_setopt(place->handle, CURLOPT_WRITEFUNCTION, keep);
   curl_easy_setopt(place->handle, CURLOPT_WRITEDATA, place);
   curl_easy_setopt(place->handle, CURLOPT_PRIVATE, place);

@@ -21,9 +21,9 @@ import sending
 import truth
 import verify
 from measure import ROOT
-from receiver import Authority, Sink
+from receiver import Authority, Front, Sink
 
-PARTS = ["large", "close", "medium", "small", "memory", "truth", "parser", "forms", "pictures"]
+PARTS = ["large", "close", "medium", "small", "http2", "memory", "truth", "parser", "forms", "pictures"]
 BUILD = os.path.join(ROOT, "Benchmarks", ".build")
 
 
@@ -60,15 +60,18 @@ def measure(options, wanted, directory):
         + sorted({driver.version for driver in found if not driver.is_ours and driver.version not in ("the same libcurl", "Linux")}),
     }
     fewer = (options.rounds + 1) // 2
-    with Sink() as plain, Sink(authority) as secure:
+    with Sink() as plain, Sink(authority) as secure, Front(plain, authority, directory) as front:
+        if not front.url:
+            absent.append("nginx")
+            say("nginx is not here, so HTTP/2 is not measured")
         chosen = [
             each for each in sending.workloads(options.rounds, options.scale)
-            if each.kind in wanted and not (each.is_secure and options.no_tls)
+            if each.kind in wanted and not (each.is_secure and options.no_tls) and (front.url or not each.is_http2)
         ]
         if chosen:
             verify.check_all(found, authority, directory, say)
         stored["workloads"] = [dict(vars(each), key=each.key, kind=each.kind, title=each.title) for each in chosen]
-        stored["sending"] = sending.measure(found, chosen, {False: plain, True: secure}, authority, directory, say)
+        stored["sending"] = sending.measure(found, chosen, {False: plain, True: secure, "http2": front}, authority, directory, say)
         if "memory" in wanted:
             stored["memory"] = memory.measure(plain, fewer, options.scale, directory, say)
     if "truth" in wanted:

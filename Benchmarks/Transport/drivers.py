@@ -22,18 +22,19 @@ class Sent:
 
 
 class Driver:
-    """`command` is its prefix; `shares` are the fractions of medium and small forms that a slow driver sends."""
+    """`command` is its prefix, and `http2_command` that for HTTP/2; `shares` are the fractions of medium and small forms that
+    a slow driver sends."""
 
-    def __init__(self, name, command, version, is_secure=True, shares=(1, 1)):
+    def __init__(self, name, command, version, is_secure=True, shares=(1, 1), http2_command=None):
         self.name, self.version, self.is_secure, self.shares = name, version, is_secure, shares
-        self._command = command
+        self._command, self.http2_command = command, http2_command
 
     @property
     def is_ours(self):
         return self.name.startswith("waybill")
 
-    def words(self, url, path, count, at_once, authority, directory):
-        words = self._command + [url, path, count, at_once]
+    def words(self, url, path, count, at_once, authority, directory, is_http2=False):
+        words = (self.http2_command if is_http2 else self._command) + [url, path, count, at_once]
         return words + [authority] if url.startswith("https:") else words
 
     def read(self, run):
@@ -48,7 +49,7 @@ class Curl(Driver):
 
     WRITTEN = "%{http_code} %{size_upload} %{time_total}\\n"
 
-    def words(self, url, path, count, at_once, authority, directory):
+    def words(self, url, path, count, at_once, authority, directory, is_http2=False):
         trust = ["--cacert", authority] if url.startswith("https:") else []
         if count == 1:
             fields = [word for name, value in FIELDS for word in ("-F", "%s=%s" % (name, value))]
@@ -75,9 +76,9 @@ class Curl(Driver):
         return Sent(len(lines), sum(int(line[1]) for line in lines), at(50), at(99), run.wall)
 
 
-def c_program(name, directory, *libraries):
+def c_program(name, directory, *flags):
     sources = [os.path.join(PEERS, file) for file in (name + ".c", "order.c")]
-    return compiled(sources, directory, name, *libraries)
+    return compiled(sources, directory, name + "".join(flags), *flags)
 
 
 def python_drivers(python):
@@ -115,7 +116,8 @@ def go_drivers(directory):
         return [], ["Go"]
     version = go_version()
     return [
-        Driver("Go, length said", [program, "length"], version, shares=(1, 0.5)),
+        Driver(
+            "Go, length said", [program, "length"], version, shares=(1, 0.5), http2_command=[program, "length-http2"]),
         Driver("Go, io.Pipe", [program, "pipe"], version, shares=(0.5, 0.3)),
     ], []
 
@@ -125,7 +127,7 @@ def all_drivers(python, directory):
     workload = product("WaybillWorkload")
     session = "URLSession of Swift " + machine.swift()
     found = [
-        Driver("waybill", [workload, "send"], "this checkout"),
+        Driver("waybill", [workload, "send"], "this checkout", http2_command=[workload, "send-http2"]),
         Driver("waybill, watched", [workload, "send-watched"], "this checkout"),
     ]
     absent = []
@@ -134,7 +136,9 @@ def all_drivers(python, directory):
     else:
         absent.append("curl")
     found += [
-        Driver("libcurl mime in C", [c_program("send_mime", directory, "-lcurl")], "the same libcurl"),
+        Driver(
+            "libcurl mime in C", [c_program("send_mime", directory, "-lcurl")], "the same libcurl",
+            http2_command=[c_program("send_mime", directory, "-lcurl", "-DHTTP2")]),
         Driver("sendfile in C", [c_program("send_sendfile", directory, "-lpthread")], "Linux", is_secure=False),
         Driver("AsyncHTTPClient", [product("PeerAHC")], "AsyncHTTPClient " + machine.package_version("async-http-client")),
         # On Linux it trusts only the authorities of the system.

@@ -78,14 +78,14 @@ class Page:
         """Returns one table of all concurrent forms: rates and CPU times. The details are printed only."""
         groups = {}
         for workload in self.stored["workloads"]:
-            if workload["kind"] in ("medium", "small"):
+            if workload["kind"] in ("medium", "small", "http2"):
                 groups.setdefault((workload["is_secure"], workload["kind"]), []).append(workload)
         groups = [groups[key] for key in sorted(groups)]
         rows = [[""]]
         for workloads in groups:
             size = re.search("file of ([^,]+)", workloads[0]["title"]).group(1)
             at_once = "/".join("%d" % each["at_once"] for each in workloads)
-            prefix = "TLS: " if workloads[0]["is_secure"] else ""
+            prefix = "HTTP/2: " if workloads[0]["kind"] == "http2" else "TLS: " if workloads[0]["is_secure"] else ""
             rows[0] += ["%s%s forms/s, %s at once" % (prefix, size, at_once), "CPU, ms"]
         for name in self.names([workload for workloads in groups for workload in workloads]):
             row = [name]

@@ -1,6 +1,8 @@
 """The server for the forms: the sink in its own process, and its certificate authority."""
 
 import os
+import shutil
+import socket
 import subprocess
 
 from measure import product
@@ -27,6 +29,58 @@ class Sink:
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait()
+
+
+class Front:
+    """nginx with HTTP/2 in front of a sink. Use it in a `with` statement. `url` is `None` if nginx is not installed."""
+
+    CONFIGURATION = """
+        worker_processes 1; daemon off; pid nginx.pid; error_log error.log;
+        events { worker_connections 1024; }
+        http {
+            access_log off; client_max_body_size 0; client_body_buffer_size 256k; keepalive_requests 10000000;
+            client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi;
+            scgi_temp_path scgi;
+            upstream sink { server %s; keepalive 64; }
+            server {
+                listen 127.0.0.1:%d ssl http2; ssl_certificate %s; ssl_certificate_key %s;
+                location / { proxy_pass http://sink; proxy_http_version 1.1; proxy_set_header Connection ""; }
+            }
+        }
+    """
+
+    def __init__(self, sink, authority, directory):
+        self.url, self._process = None, None
+        program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
+        if not program:
+            return
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        place = os.path.join(directory, "nginx")
+        os.makedirs(place)
+        file = os.path.join(place, "nginx.conf")
+        with open(file, "w") as configuration:
+            backend = sink.url.split("/")[2]
+            configuration.write(self.CONFIGURATION % (backend, port, authority.certificate, authority.key))
+        self._process = subprocess.Popen(
+            [program, "-p", place, "-c", file], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except ConnectionRefusedError:
+                if self._process.poll() is not None:
+                    raise SystemExit("bench: nginx did not start.") from None
+        self.url = "https://127.0.0.1:%d/" % port
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._process:
+            self._process.terminate()
+            self._process.wait()
 
 
 class Authority:

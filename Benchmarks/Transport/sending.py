@@ -9,15 +9,18 @@ CLOSE = ("waybill", "waybill, watched", "sendfile in C", "AsyncHTTPClient")
 
 
 class Workload:
-    """A number of forms with a file of one size, some of them concurrent; by all drivers, or by those with close results."""
+    """A number of forms with a file of one size, some of them concurrent; by all drivers, by those with close results, or by
+    those that support HTTP/2."""
 
-    def __init__(self, size, count, at_once, is_secure, rounds, is_close=False):
+    def __init__(self, size, count, at_once, is_secure, rounds, is_close=False, is_http2=False):
         self.size, self.count, self.at_once, self.is_secure, self.rounds = size, count, at_once, is_secure, rounds
-        self.is_close = is_close
+        self.is_close, self.is_http2 = is_close, is_http2
 
     @property
     def kind(self):
-        return "close" if self.is_close else "large" if self.count == 1 else "medium" if self.size == MEDIUM else "small"
+        if self.is_close or self.is_http2:
+            return "close" if self.is_close else "http2"
+        return "large" if self.count == 1 else "medium" if self.size == MEDIUM else "small"
 
     @property
     def key(self):
@@ -25,14 +28,15 @@ class Workload:
 
     @property
     def title(self):
-        size = {"medium": "16 MiB", "small": "100 KB"}.get(self.kind, in_words(self.size))
+        size = {"medium": "16 MiB", "small": "100 KB", "http2": "100 KB"}.get(self.kind, in_words(self.size))
         what = "One form with a file of %s" % size if self.count == 1 else "{:,} forms with a file of {}, {} at once".format(
             self.count, size, self.at_once)
-        return what + (", by those that are close" if self.is_close else "") + (", TLS" if self.is_secure else "")
+        return what + (", by those that are close" if self.is_close else "") + (
+            ", HTTP/2 through nginx" if self.is_http2 else ", TLS" if self.is_secure else "")
 
     def count_of(self, driver):
         """Returns the number of forms of a driver. Slow ones send fewer, but at least one per concurrent slot."""
-        share = {"large": 1, "close": 1, "medium": driver.shares[0], "small": driver.shares[1]}[self.kind]
+        share = {"large": 1, "close": 1, "medium": driver.shares[0], "small": driver.shares[1], "http2": 1}[self.kind]
         return self.count if share == 1 else max(min(self.count, 2 * self.at_once), round(self.count * share))
 
 
@@ -55,6 +59,7 @@ def workloads(rounds, scale):
             found.append(Workload(large, 1, 1, is_secure, 5 * rounds, is_close=True))
         found += [Workload(MEDIUM, max(2, round(100 * scale)), n, is_secure, turns) for n in (1, 8, 32)]
         found += [Workload(SMALL, max(200, round(10_000 * scale)), n, is_secure, turns) for n in (1, 8, 64)]
+    found += [Workload(SMALL, max(200, round(4_000 * scale)), n, True, rounds, is_http2=True) for n in (1, 8, 64)]
     return found
 
 
@@ -74,7 +79,8 @@ def once(driver, workload, sink, authority, directory):
     """Returns the figures of one run of a driver."""
     count = workload.count_of(driver)
     path = make_file(directory, workload.size)
-    words = driver.words(sink.url, path, count, min(workload.at_once, count), authority.path, directory)
+    words = driver.words(
+        sink.url, path, count, min(workload.at_once, count), authority.path, directory, workload.is_http2)
     done = run(words)
     sent = driver.read(done)
     least = count * workload.size
@@ -94,6 +100,7 @@ def measure(drivers, chosen, sinks, authority, directory, say):
         able = [
             driver for driver in drivers
             if (driver.is_secure or not workload.is_secure) and (driver.name in CLOSE or not workload.is_close)
+            and (driver.http2_command or not workload.is_http2)
         ]
         for number in range(workload.rounds):
             say("%s: round %d of %d" % (workload.title, number + 1, workload.rounds))
@@ -102,7 +109,7 @@ def measure(drivers, chosen, sinks, authority, directory, say):
                     continue
                 try:
                     figures.setdefault(driver.name, []).append(
-                        once(driver, workload, sinks[workload.is_secure], authority, directory))
+                        once(driver, workload, sinks["http2" if workload.is_http2 else workload.is_secure], authority, directory))
                 except Failure as failure:
                     say("%s: %s" % (driver.name, failure))
                     figures[driver.name] = None

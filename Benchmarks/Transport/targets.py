@@ -63,6 +63,17 @@ def small(figures):
     return rows
 
 
+def http2(figures):
+    rows = []
+    for at_once in (1, 8, 64):
+        ratio = figures.ratio(
+            "rate", figures.runs("http2", OURS, at_once, is_secure=True), figures.runs("http2", GO, at_once, is_secure=True))
+        rows.append(Row(
+            "P6", "100 KB forms/s over HTTP/2, %d at once" % at_once, GO, "≥ 0.9",
+            "–" if ratio is None else ratio.text(), None if ratio is None else ratio.middle >= 0.9))
+    return rows
+
+
 def memory(stored):
     rows = []
     for title, pair in (stored.get("memory") or {}).items():
@@ -123,4 +134,4 @@ def pictures(stored):
 def rows(figures):
     stored = figures.stored
     start, secure, watched = large(figures)
-    return (start + small(figures) + secure + memory(stored) + watched + truth(stored) + parser(stored) + pictures(stored))
+    return (start + small(figures) + secure + http2(figures) + memory(stored) + watched + truth(stored) + parser(stored) + pictures(stored))
