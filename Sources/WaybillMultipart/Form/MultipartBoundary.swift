@@ -83,9 +83,14 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
         description = text
     }
 
-    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
-
+    /// Each upload checks every byte, so this is a comparison of ranges instead of a search.
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        alphabet.contains(byte) || "'+-._".utf8.contains(byte)
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "'"), UInt8(ascii: "+"),
+            UInt8(ascii: "-")...UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
+        default: false
+        }
     }
 }
