@@ -10,12 +10,12 @@ package import Glibc
 /// count.withLock { $0 += 1 }
 /// ```
 @safe package struct Locked<Value>: ~Copyable, @unchecked Sendable {
-    // Inlinable, because an upload calls `withLock` about thirty times; an unspecialized generic call into another
-    // module would go through the value's witness table each time.
+    // Inlinable, because an upload creates several of these and calls `withLock` about thirty times; unspecialized generic
+    // code of another module would copy the value through its witness table each time.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
-    package init(_ initial: sending Value) {
+    @inlinable package init(_ initial: sending Value) {
         // One allocation for both: an upload has several of these.
         let offset = Self.offset
         let block = UnsafeMutableRawPointer.allocate(
@@ -26,16 +26,16 @@ package import Glibc
         unsafe pthread_mutex_init(mutex, nil)
     }
 
-    deinit {
+    @inlinable deinit {
         unsafe pthread_mutex_destroy(mutex)
         unsafe value.deinitialize(count: 1)
         unsafe UnsafeMutableRawPointer(mutex).deallocate()
     }
 
-    private static var alignment: Int {
+    @usableFromInline static var alignment: Int {
         unsafe max(MemoryLayout<pthread_mutex_t>.alignment, MemoryLayout<Value>.alignment)
     }
-    private static var offset: Int {
+    @usableFromInline static var offset: Int {
         let mask = MemoryLayout<Value>.alignment - 1
         return unsafe (MemoryLayout<pthread_mutex_t>.size + mask) & ~mask
     }

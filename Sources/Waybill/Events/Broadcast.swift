@@ -2,6 +2,9 @@ import WaybillCore
 
 /// Sends values to any number of listeners. Each listener has a topic and a separate buffer.
 ///
+/// The owner calls ``close()`` before it releases the broadcast, otherwise its listeners wait indefinitely. A `deinit`
+/// of this class would do it in code that is not specialized, at a cost that a small upload notices.
+///
 /// No listener is resumed here: methods return ``Wakeups``, and the caller resumes them where it holds no lock.
 /// Resuming a task takes the runtime's lock of that task. Cancelling a task holds the same lock while its cancellation
 /// handlers run, and these take locks of this class. If one of its locks were held while resuming, two threads would
@@ -16,8 +19,6 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
     private let state = Locked(State())
 
     package init() {}
-
-    deinit { close() }
 
     /// Whether there is no listener.
     package var isEmpty: Bool { state.withLock { $0.mailboxes.isEmpty } }

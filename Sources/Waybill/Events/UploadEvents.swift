@@ -6,6 +6,8 @@ final class EventHub: Sendable {
     /// The topic is an upload, or `nil` for a listener to the whole session.
     private let listeners = Broadcast<UploadID?, UploadEvent>()
 
+    deinit { listeners.close() }
+
     /// Whether an event of this upload has a listener.
     func hasListeners(for upload: UploadID) -> Bool {
         !listeners.isEmpty && (listeners.hasListeners(for: nil) || listeners.hasListeners(for: upload))

@@ -26,6 +26,8 @@ final class ProgressBroadcast: Sendable {
         stopwatch = Stopwatch(clock)
     }
 
+    deinit { listeners.close() }
+
     /// Whether there is a listener.
     var hasListeners: Bool { !listeners.isEmpty }
 

@@ -13,6 +13,7 @@ import WaybillCore
 public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
     /// The boundary, without the two dashes that precede it in a body.
     public let description: String
+    private let needsQuotes: Bool
 
     /// Creates a boundary from a string.
     ///
@@ -49,14 +50,13 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
             )
         }
         description = text
+        needsQuotes = !text.utf8.allSatisfy(Self.isAllowed)
     }
 
     private static let everyHeader = Array("Content-Disposition: form-data; name=".utf8)
 
     /// The value of the `boundary` parameter in a `Content-Type`.
-    var parameter: String {
-        description.utf8.allSatisfy(Self.isAllowed) ? description : "\"\(description)\""
-    }
+    var parameter: String { needsQuotes ? "\"\(description)\"" : description }
 
     /// Returns an unpredictable boundary: 128 bits from the system's random number generator, as 32 hexadecimal digits.
     public static func random() -> MultipartBoundary {
@@ -81,9 +81,9 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
 
     private init(unchecked text: String) {
         description = text
+        needsQuotes = false
     }
 
-    /// Each upload checks every byte, so this is a comparison of ranges instead of a search.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

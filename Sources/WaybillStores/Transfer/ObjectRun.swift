@@ -39,6 +39,8 @@ final class ObjectRun: Sendable {
         self.group = group
     }
 
+    deinit { listeners.close() }
+
     // MARK: For a store's protocol
 
     /// Sets the size of the object.
