@@ -18,7 +18,7 @@ import tempfile
 
 import machine
 from figures import median
-from measure import ROOT, Failure, product, run
+from measure import PEERS, ROOT, Failure, compiled, product, run
 from receiver import Sink
 from sending import make_file
 
@@ -40,6 +40,18 @@ def work(url, directory):
         ("building and reading a form of 1,000 parts, 20 times", ["build-form", 1000, 1], ["build-form", 1000, 21]),
         ("parsing 64 MiB in chunks of 64 KiB", parse(1 << 20), parse(65 << 20)),
         ("200 uploads of 100 KB", ["send", url, small, 20, 1], ["send", url, small, 220, 1]),
+        ("200 watched uploads of 100 KB", ["send-watched", url, small, 20, 1], ["send-watched", url, small, 220, 1]),
+    ] + [
+        ("200 uploads without a network, %s" % title,
+            [kind, content, small, 20], [kind, content, small, 220])
+        for title, kind, content in [
+            ("text fields", "session-alone", "texts"),
+            ("100 KB in memory", "session-alone", "data"),
+            ("100 KB in memory, watched", "session-alone-watched", "data"),
+            ("a file of 100 KB, not read", "session-alone", "inspected"),
+            ("a file of 100 KB", "session-alone", "file"),
+        ]
+    ] + [
         ("10 forms of 64 MiB", ["send", url, large, 2, 1], ["send", url, large, 12, 1]),
     ]
 
@@ -68,10 +80,12 @@ class Callgrind:
             raise Failure("valgrind or strip is not installed")
         self.program = os.path.join(directory, "stripped")
         subprocess.run(["strip", "--strip-debug", "-o", self.program, product("WaybillWorkload")], check=True)
+        self.preloaded = compiled([os.path.join(PEERS, "openat2.c")], directory, "openat2.so", "-shared", "-fPIC")
 
     def count(self, words):
         tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1", self.program]
-        for line in run(tool + words).output.split("\n"):
+        preloading = ["env", "LD_PRELOAD=" + self.preloaded]
+        for line in run(preloading + tool + words).output.split("\n"):
             if "Collected :" in line:
                 return int(line.split()[-1])
         raise Failure("callgrind counted nothing")

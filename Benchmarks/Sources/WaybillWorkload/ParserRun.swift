@@ -49,7 +49,7 @@ enum ParserRun {
         var cameOut: Int
     }
 
-    private static func contents(_ path: String) throws -> [UInt8] {
+    static func contents(_ path: String) throws -> [UInt8] {
         guard let file = fopen(path, "rb") else { throw BadWords(words: [path]) }
         defer { fclose(file) }
         var bytes: [UInt8] = []

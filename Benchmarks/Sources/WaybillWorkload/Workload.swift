@@ -24,6 +24,10 @@ enum Workload {
         case photos = "send-photos"
         /// Builds and reads forms without sending them, and prints their bytes (`PARTS FORMS`).
         case build = "build-form"
+        /// Sends forms to a transport that responds immediately (`texts|data|inspected|file FILE COUNT`).
+        case alone = "session-alone"
+        /// The same with a progress closure.
+        case aloneWatched = "session-alone-watched"
         /// Parses a form without sending it, and prints the speed (`FILE BOUNDARY CHUNK TOTAL`).
         case parse = "parse-form"
     }
@@ -65,6 +69,9 @@ enum Workload {
             let isBatch = words.last == "batch"
             print(try await Batches.photos(url: words[0], directory: words[1], count: number(2), isBatch: isBatch))
         case .build: print(try await FormBuild.build(number(0), forms: number(1)))
+        case .alone, .aloneWatched:
+            guard let source = words.first.flatMap(SessionAlone.Source.init) else { throw BadWords(words: words) }
+            try await SessionAlone.run(source, path: words[1], count: number(2), isWatched: kind == .aloneWatched)
         case .parse: print(try ParserRun.parse(words[0], boundary: words[1], chunk: number(2), total: number(3)))
         }
     }
