@@ -48,7 +48,8 @@ public struct UploadID: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a random identifier.
     public init() {
-        rawValue = .random(in: .min ... .max)
+        var generator = BufferedRandomNumberGenerator()
+        rawValue = generator.next()
     }
 
     /// Creates an identifier from its number.

@@ -21,10 +21,14 @@ extension UploadSession {
         /// The clock for retry delays and rates. Tests can pass a `ManualClock`.
         public var clock: any Clock<Duration> = ContinuousClock()
         /// Returns random numbers in 0...1 for retry delays.
-        package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
+        package var jitter: @Sendable () -> Double = {
+            var generator = BufferedRandomNumberGenerator()
+            return Double.random(in: 0...1, using: &generator)
+        }
         /// Returns the random bits of idempotency keys.
         package var randomBits: @Sendable () -> (UInt64, UInt64) = {
-            (.random(in: .min ... .max), .random(in: .min ... .max))
+            var generator = BufferedRandomNumberGenerator()
+            return (generator.next(), generator.next())
         }
 
         // Options

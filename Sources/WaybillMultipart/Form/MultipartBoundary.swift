@@ -13,6 +13,7 @@ import WaybillCore
 public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
     /// The boundary, without the two dashes that precede it in a body.
     public let description: String
+    /// Whether the boundary has a character that a token must not have.
     private let needsQuotes: Bool
 
     /// Creates a boundary from a string.
@@ -56,11 +57,13 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
     private static let everyHeader = Array("Content-Disposition: form-data; name=".utf8)
 
     /// The value of the `boundary` parameter in a `Content-Type`.
-    var parameter: String { needsQuotes ? "\"\(description)\"" : description }
+    var parameter: String {
+        needsQuotes ? "\"\(description)\"" : description
+    }
 
     /// Returns an unpredictable boundary: 128 bits from the system's random number generator, as 32 hexadecimal digits.
     public static func random() -> MultipartBoundary {
-        var generator = SystemRandomNumberGenerator()
+        var generator = BufferedRandomNumberGenerator()
         return random(using: &generator)
     }
 
@@ -68,7 +71,7 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
     package static func random(using generator: inout some RandomNumberGenerator) -> MultipartBoundary {
         var text = Array("----Waybill".utf8)
         text.reserveCapacity(text.count + 32)
-        // Two draws instead of one per digit, because each is a system call.
+        // Two numbers, instead of one for each digit.
         for _ in 0..<2 {
             let bits: UInt64 = generator.next()
             for shift in stride(from: 60, through: 0, by: -4) {
@@ -76,21 +79,17 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
                 text.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
             }
         }
-        return MultipartBoundary(unchecked: String(decoding: text, as: UTF8.self))
+        return MultipartBoundary(token: String(decoding: text, as: UTF8.self))
     }
 
-    private init(unchecked text: String) {
+    private init(token text: String) {
         description = text
         needsQuotes = false
     }
 
+    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "'"), UInt8(ascii: "+"),
-            UInt8(ascii: "-")...UInt8(ascii: "."), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        alphabet.contains(byte) || "'+-._".utf8.contains(byte)
     }
 }
