@@ -1,4 +1,4 @@
-package import Glibc
+public import Glibc
 
 /// A value protected by a mutex.
 ///
@@ -9,13 +9,14 @@ package import Glibc
 /// let count = Locked(0)
 /// count.withLock { $0 += 1 }
 /// ```
-@safe package struct Locked<Value>: ~Copyable, @unchecked Sendable {
-    // Inlinable, because an upload creates several of these and calls `withLock` about thirty times; unspecialized generic
-    // code of another module would copy the value through its witness table each time.
+@safe @usableFromInline package struct Locked<Value>: ~Copyable, @unchecked Sendable {
+    // Inlinable, because an upload calls `withLock` about forty times; an unspecialized generic call into another
+    // module would go through the value's witness table each time. `@inlinable` has no effect on members of a package
+    // type unless the type is `@usableFromInline`, which requires the public import above.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
-    @inlinable package init(_ initial: sending Value) {
+    @inlinable package init(_ initial: consuming sending Value) {
         // One allocation for both: an upload has several of these.
         let offset = Self.offset
         let block = UnsafeMutableRawPointer.allocate(
@@ -32,10 +33,10 @@ package import Glibc
         unsafe UnsafeMutableRawPointer(mutex).deallocate()
     }
 
-    @usableFromInline static var alignment: Int {
+    @inlinable static var alignment: Int {
         unsafe max(MemoryLayout<pthread_mutex_t>.alignment, MemoryLayout<Value>.alignment)
     }
-    @usableFromInline static var offset: Int {
+    @inlinable static var offset: Int {
         let mask = MemoryLayout<Value>.alignment - 1
         return unsafe (MemoryLayout<pthread_mutex_t>.size + mask) & ~mask
     }
