@@ -13,12 +13,14 @@ final class ProgressBroadcast: Sendable {
         var cancelledHandles: [Int: UploadProgress] = [:]
         /// The time at which the wait for a retry began.
         var waitBegan = Duration.zero
+        /// Created for the first listener, because most uploads have none. The topic is the handle.
+        var listeners: Broadcast<Int, UploadProgress>?
+
+        var hasListeners: Bool { listeners?.isEmpty == false }
     }
 
+    /// Snapshots are sent under this lock, which keeps their order. Listeners are resumed after it.
     private let state = Locked(State())
-    /// The topic is the handle. Snapshots are sent under the lock of the state, which keeps their order. Listeners are
-    /// resumed after it.
-    private let listeners = Broadcast<Int, UploadProgress>()
     /// Measures the time since the upload was created.
     let stopwatch: Stopwatch
 
@@ -29,7 +31,7 @@ final class ProgressBroadcast: Sendable {
     deinit { listeners.close() }
 
     /// Whether there is a listener.
-    var hasListeners: Bool { !listeners.isEmpty }
+    var hasListeners: Bool { state.withLock { $0.hasListeners } }
 
     /// The latest snapshot without rates and parts.
     var snapshot: UploadSnapshot { state.withLock { $0.snapshot } }
@@ -51,6 +53,7 @@ final class ProgressBroadcast: Sendable {
             last.phase = .cancelled
             last.isPaused = false
             state.cancelledHandles[handle] = last
+            guard let listeners = state.listeners else { return BroadcastWakeups() }
             var wakeups = listeners.send(last, to: handle)
             wakeups += listeners.finish(handle)
             return wakeups
@@ -69,12 +72,13 @@ final class ProgressBroadcast: Sendable {
         let hasListeners = state.withLock { state in
             if snapshot.retry != nil, state.snapshot.retry == nil { state.waitBegan = waitBegan }
             state.snapshot = snapshot
-            return self.hasListeners
+            return state.hasListeners
         }
         // A listener that is added later begins with this snapshot.
         guard hasListeners else { return }
         let time = stopwatch.elapsed
         let wakeups = state.withLock { state -> BroadcastWakeups<UploadProgress> in
+            guard let listeners = state.listeners else { return BroadcastWakeups() }
             var wakeups = listeners.send(Self.progress(&state, at: time))
             if snapshot.phase.isTerminal { wakeups += listeners.finishAll() }
             return wakeups
@@ -87,6 +91,8 @@ final class ProgressBroadcast: Sendable {
         let time = stopwatch.elapsed
         return state.withLock { state in
             let last = state.cancelledHandles[handle]
+            let listeners = state.listeners ?? Broadcast()
+            state.listeners = listeners
             return listeners.listen(
                 to: handle, first: last ?? Self.progress(&state, at: time),
                 isLast: last != nil || state.snapshot.phase.isTerminal)

@@ -21,23 +21,28 @@ final class RequestPlan: Sendable {
     private let hasContent: Bool
 
     /// Validates everything that can be validated before the first file is opened.
-    init(_ request: UploadRequest, _ configuration: UploadSession.Configuration) throws(UploadError) {
-        url = try URLText.absolute(request.url, base: configuration.baseURL?.uploadURL)
-        target = try RequestTarget(url)
-        options = request.options ?? configuration.options
+    convenience init(_ request: UploadRequest, _ configuration: UploadSession.Configuration) throws(UploadError) {
+        try self.init(request, SessionSettings(configuration))
+    }
+
+    /// Validates everything that can be validated before the first file is opened.
+    init(_ request: UploadRequest, _ settings: SessionSettings) throws(UploadError) {
+        (url, target) = try settings.target(of: request.url)
+        options = request.options ?? settings.configuration.options
         let excluded = options.excludedDefaults
-        commonFields = excluded.contains(.commonFields) ? nil : configuration.commonFields
-        cookies = excluded.contains(.cookies) ? nil : configuration.cookies
+        commonFields = excluded.contains(.commonFields) ? nil : settings.configuration.commonFields
+        cookies = excluded.contains(.cookies) ? nil : settings.configuration.cookies
         chain = InterceptorChain(
-            interceptors: (excluded.contains(.interceptors) ? [] : configuration.interceptors) + request.interceptors,
-            limit: configuration.interceptorLimit, clock: configuration.clock)
+            interceptors: (excluded.contains(.interceptors) ? [] : settings.configuration.interceptors)
+                + request.interceptors,
+            limit: settings.configuration.interceptorLimit, clock: settings.configuration.clock)
         if case .notAFile(let url) = request.content.kind {
             throw Self.refused("\(Redaction.url(url)) is not a file URL. Pass a file URL as the content.")
         }
-        var headers: HTTPFields = excluded.contains(.headers) ? [:] : configuration.headers
+        var headers: HTTPFields = excluded.contains(.headers) ? [:] : settings.configuration.headers
         for field in request.headers { headers[fields: field.name] = [] }
         for field in request.headers { headers.append(field) }
-        if !headers.contains(.userAgent), !excluded.contains(.userAgent), let agent = configuration.userAgent {
+        if !headers.contains(.userAgent), !excluded.contains(.userAgent), let agent = settings.configuration.userAgent {
             guard HTTPField.isValidValue(agent) else {
                 throw Self.refused("The user agent contains characters that are not allowed in a header field.")
             }
@@ -48,7 +53,7 @@ final class RequestPlan: Sendable {
         }
         // Generated for every upload, and sent if the method is not idempotent (RFC 9110 section 9.2.2).
         if !headers.contains(.idempotencyKey), [.post, .patch].contains(request.method) {
-            headers[.idempotencyKey] = IdempotencyKey(random: configuration.randomBits()).fieldValue
+            headers[.idempotencyKey] = IdempotencyKey(random: settings.configuration.randomBits()).fieldValue
         }
         method = request.method
         self.headers = headers

@@ -25,7 +25,7 @@ final class SessionCore: Sendable {
         var transport: (any UploadTransport)?
     }
 
-    let configuration: UploadSession.Configuration
+    let settings: SessionSettings
     let events = EventHub()
     private let isShared: Bool
     private let state: Locked<State>
@@ -33,7 +33,7 @@ final class SessionCore: Sendable {
     private let rates: SessionRates
 
     init(configuration: UploadSession.Configuration, transport: (any UploadTransport)?, isShared: Bool = false) {
-        self.configuration = configuration
+        settings = SessionSettings(configuration)
         self.isShared = isShared
         state = Locked(State(retries: RetryBuckets(configuration.retryBudget), transport: transport))
         queue = SessionQueue(
@@ -44,6 +44,8 @@ final class SessionCore: Sendable {
     }
 
     deinit { events.close() }
+
+    var configuration: UploadSession.Configuration { settings.configuration }
 
     /// The transport. That of libcurl is created for the first upload.
     var transport: any UploadTransport {
@@ -59,7 +61,7 @@ final class SessionCore: Sendable {
 
     /// Starts an upload. If the caller's task was already cancelled, nothing is opened.
     func start(_ request: UploadRequest, isCancelled: Bool = false) -> UploadTask {
-        let plan = Result { () throws(UploadError) in try RequestPlan(request, configuration) }
+        let plan = Result { () throws(UploadError) in try RequestPlan(request, settings) }
         let (id, number) = newID()
         let run = UploadRun(request, try? plan.get(), id: id, number: number, core: self)
         if case .success = plan, !isCancelled {

@@ -10,12 +10,6 @@ struct UploadLog: Sendable {
     private let id: UploadID
     private let events: EventHub
     private let stopwatch: Stopwatch
-    /// The reason for the failure of the last attempt, for the event of the retry.
-    private let reason = Reason()
-
-    private final class Reason: Sendable {
-        let text = Locked("")
-    }
 
     init(_ logger: Logger?, id: UploadID, events: EventHub, stopwatch: Stopwatch) {
         var logger = logger
@@ -77,12 +71,17 @@ struct UploadLog: Sendable {
         logger?.debug("upload restarted after a pause", metadata: ["attempt": "\(attempt)"])
     }
 
-    func ended(_ end: TransferEnd, attempt: Int) {
-        if events.hasListeners(for: id) {
-            send(attempt) { .attemptEnded(UploadEvent.AttemptEnd(end)) }
-            reason.text.withLock { $0 = Self.reason(of: end) }
-        }
-        guard let logger else { return }
+    /// Reports the end of an attempt.
+    ///
+    /// - Returns: Its reason, for the event of a retry; `nil` if events have no listener.
+    func ended(_ end: TransferEnd, attempt: Int) -> String? {
+        let hasListeners = events.hasListeners(for: id)
+        if hasListeners { send(attempt) { .attemptEnded(UploadEvent.AttemptEnd(end)) } }
+        if let logger { logEnd(end, attempt, to: logger) }
+        return hasListeners ? Self.reason(of: end) : nil
+    }
+
+    private func logEnd(_ end: TransferEnd, _ attempt: Int, to logger: Logger) {
         var metadata: Logger.Metadata = [
             "attempt": "\(attempt)", "sent": "\(end.evidence.sent)", "acknowledged": "\(end.evidence.acknowledged)",
         ]
@@ -102,8 +101,8 @@ struct UploadLog: Sendable {
         send(attempt) { .refreshingCredential }
     }
 
-    func retrying(after delay: Duration, attempt: Int) {
-        send(attempt) { .retrying(after: delay, reason: reason.text.withLock { $0 }) }
+    func retrying(after delay: Duration, reason: String, attempt: Int) {
+        send(attempt) { .retrying(after: delay, reason: reason) }
     }
 
     func finished(_ result: Result<UploadResponse, UploadError>) {

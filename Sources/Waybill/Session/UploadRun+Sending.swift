@@ -72,7 +72,7 @@ extension UploadRun {
                 code: status.code, reasonPhrase: scrubbed(status.reasonPhrase))
             end.result = .success(response)
         }
-        log.ended(end, attempt: attempt)
+        if let reason = log.ended(end, attempt: attempt) { withResources { $0.failureReason = reason } }
         send(.transfer(.ended(end), attempt: attempt, jitter: isLast(end) ? 0 : jitter(), elapsed: elapsed))
     }
 
@@ -93,7 +93,7 @@ extension UploadRun {
     }
 
     func scheduleRetry(after delay: Duration, _ attempt: Int) {
-        log.retrying(after: delay, attempt: attempt)
+        log.retrying(after: delay, reason: withResources { $0.failureReason }, attempt: attempt)
         let timer = timer(after: delay, .retryDue(attempt: attempt))
         withResources { resources in
             resources.control = nil

@@ -25,6 +25,8 @@ final class UploadRun: Sendable {
         var ownLimit: ByteCount?
         /// Whether all handles were cancelled, so that no other handle can join.
         var isAbandoned = false
+        /// The tasks that call the progress closures of each handle.
+        var callbackTasks: [Int: [Task<Void, Never>]] = [:]
         /// The errors of handles that were cancelled while others remained.
         var cancelledHandles: [Int: UploadError] = [:]
     }
@@ -56,13 +58,14 @@ final class UploadRun: Sendable {
         var sent: TransferRequest?
         /// Measures the time since the first attempt began.
         var stopwatch: Stopwatch?
+        /// The reason for the failure of the last attempt, for the event of the retry.
+        var failureReason = ""
     }
 
     let id: UploadID
     /// The number of the upload in the session, in the order of starts.
     let number: Int
     let request: UploadRequest
-    let callbacks = CallbackDispatcher()
     /// The plan of the request; `nil` for a request that was rejected.
     let plan: RequestPlan?
     let clock: any Clock<Duration>
@@ -76,19 +79,19 @@ final class UploadRun: Sendable {
     init(
         _ request: UploadRequest, _ plan: RequestPlan?, id: UploadID, number: Int, core: SessionCore
     ) {
-        let configuration = core.configuration
+        let settings = core.settings
         self.id = id
         self.number = number
         self.request = request
         self.plan = plan
-        clock = configuration.clock
-        jitter = configuration.jitter
-        broadcast = ProgressBroadcast(clock: configuration.clock)
+        clock = settings.configuration.clock
+        jitter = settings.configuration.jitter
+        broadcast = ProgressBroadcast(clock: clock)
         events = core.events
-        log = UploadLog(configuration.logger, id: id, events: events, stopwatch: broadcast.stopwatch)
+        log = UploadLog(settings.configuration.logger, id: id, events: events, stopwatch: broadcast.stopwatch)
         var rules = plan?.rules ?? UploadRules()
         // Clamp to one year: Duration arithmetic would overflow.
-        rules.pauseKeepsSlot = min(max(.zero, configuration.pauseKeepsSlot), .seconds(365 * 86_400))
+        rules.pauseKeepsSlot = min(max(.zero, settings.configuration.pauseKeepsSlot), .seconds(365 * 86_400))
         let priority = plan?.options.priority ?? .normal
         let limit = plan?.options.transfer.rateLimit
         state = Locked(
@@ -218,6 +221,12 @@ extension UploadRun {
     func withResources<Value: Sendable>(_ body: (inout Resources) -> Value) -> Value {
         state.withLock { body(&$0.resources) }
     }
+
+    func addCallbackTask(_ task: Task<Void, Never>, for handle: Int) {
+        state.withLock { $0.callbackTasks[handle, default: []].append(task) }
+    }
+
+    func callbackTasks(of handle: Int) -> [Task<Void, Never>] { state.withLock { $0.callbackTasks[handle] ?? [] } }
 
     private func finish(_ result: Result<UploadResponse, UploadError>, _ core: SessionCore?) {
         // Set the result before the last event is sent: a listener that is added later reads the result.

@@ -61,7 +61,7 @@ public final class UploadTask: Sendable, Identifiable {
     /// - Returns: The task, for chaining with `.onCompletion`.
     @discardableResult
     public func onProgress(_ body: @escaping @Sendable (UploadProgress) -> Void) -> UploadTask {
-        run.callbacks.onProgress(of: run, for: handle, body)
+        run.onProgress(for: handle, body)
         return self
     }
 
@@ -73,7 +73,7 @@ public final class UploadTask: Sendable, Identifiable {
     public func onCompletion(
         _ body: @escaping @Sendable (Result<UploadResponse, UploadError>) -> Void
     ) -> UploadTask {
-        run.callbacks.onCompletion(of: run, for: handle, body)
+        run.onCompletion(for: handle, body)
         return self
     }
 }
