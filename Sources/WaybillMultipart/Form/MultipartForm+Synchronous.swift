@@ -9,7 +9,7 @@ extension MultipartForm {
     /// - Returns: `nil` for a form that has to wait for something, runs code of the caller, is long, or contains an
     ///   error. Call ``prepared(boundary:)`` then, which does the work or throws.
     package func preparedSynchronously(boundary: MultipartBoundary? = nil) -> MultipartBody? {
-        guard isShort else { return nil }
+        guard isShort(isSearched: boundary != nil) else { return nil }
         return try? prepareSynchronously(boundary)
     }
 
@@ -24,13 +24,20 @@ extension MultipartForm {
         return body
     }
 
-    /// Whether the form is small enough to be processed on a thread that must not be blocked.
-    private var isShort: Bool {
+    /// Whether the form is small enough to be processed on a thread that must not be blocked. Texts are copied and
+    /// converted; bytes are retained, but searched for a boundary of the caller.
+    private func isShort(isSearched: Bool) -> Bool {
         guard parts.count <= 64 else { return false }
-        var left = 64 << 10
+        var copied = 64 << 10
+        var retained = 1 << 20
         for part in parts {
-            guard let count = part.memoryByteCount, count <= left else { return false }
-            left -= count
+            guard let count = part.memoryByteCount else { return false }
+            if part.content.isRetained, !isSearched {
+                retained -= count
+            } else {
+                copied -= count
+            }
+            guard copied >= 0, retained >= 0 else { return false }
         }
         return true
     }
@@ -51,6 +58,13 @@ extension BodyBuilder {
             part, contentType: part.contentType ?? part.typeFromName(form.contentTypes), content: content, at: location)
         try form.limits?.check(totalBytes: knownLength)
         return true
+    }
+}
+
+extension PartContent {
+    /// Whether the body keeps a reference to the bytes, so that their number does not determine the cost.
+    fileprivate var isRetained: Bool {
+        if case .bytes = self { true } else { false }
     }
 }
 
