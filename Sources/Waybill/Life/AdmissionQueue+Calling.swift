@@ -29,32 +29,32 @@ extension AdmissionQueue {
 
     /// Other hosts and groups are not examined. The turn of a group is determined in its line.
     private func mayPrepareImmediately(_ lane: Lane) -> Bool {
-        lane.group == nil && hosts[lane.host].map { $0.ahead < $0.freeCapacity(under: slotsPerHost) } ?? true
+        lane.group == nil && hosts[lane.host].ahead < hosts[lane.host].freeCapacity(under: slotsPerHost)
     }
 
     private func mayStartImmediately(_ lane: Lane) -> Bool {
-        lane.group == nil && hosts[lane.host].map { $0.running < slotsPerHost } ?? true
+        lane.group == nil && hosts[lane.host].running < slotsPerHost
     }
 
     private mutating func nextToStart() -> UploadID? {
         let (hosts, groups, groupSlots, limit) = (hosts, groups, groupSlots, slotsPerHost)
         return takeFirst(\.ready, of: .ready) { lane in
-            guard hosts[lane.host].map({ $0.running < limit }) ?? true else { return false }
-            guard let group = lane.group, let usage = groups[group], let slots = groupSlots[group] else { return true }
+            guard hosts[lane.host].running < limit else { return false }
+            guard let usage = lane.group.map({ groups[$0] }), let slots = groupSlots[usage.name] else { return true }
             return usage.running < slots
         }
     }
 
     private mutating func nextToPrepare() -> UploadID? {
         let (hosts, groups, groupSlots, limit) = (hosts, groups, groupSlots, slotsPerHost)
-        let mayBlockHost = hosts.values.reduce(0) { $0 + $1.blocked(under: limit) } < limit + 2
+        let mayBlockHost = hosts.all.reduce(0) { $0 + hosts[$1].blocked(under: limit) } < limit + 2
         let mayBlockGroup =
-            groups.reduce(0) { $0 + $1.value.blocked(under: groupSlots[$1.key] ?? .max) } < maxBlockedByGroup
+            groups.all.reduce(0) { $0 + groups[$1].blocked(under: groupSlots[groups[$1].name] ?? .max) }
+            < maxBlockedByGroup
         return takeFirst(\.waiting, of: .waiting) { lane in
-            guard mayBlockHost || hosts[lane.host].map({ $0.ahead < $0.freeCapacity(under: limit) }) ?? true else {
-                return false
-            }
-            guard let group = lane.group, let usage = groups[group], let slots = groupSlots[group] else { return true }
+            let host = hosts[lane.host]
+            guard mayBlockHost || host.ahead < host.freeCapacity(under: limit) else { return false }
+            guard let usage = lane.group.map({ groups[$0] }), let slots = groupSlots[usage.name] else { return true }
             return mayBlockGroup || usage.ahead < usage.freeCapacity(under: slots)
         }
     }

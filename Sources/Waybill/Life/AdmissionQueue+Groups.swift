@@ -9,18 +9,18 @@ extension AdmissionQueue {
         let slots = slots.map { min(max(1, $0), Self.maxSlots) }
         let isMoving = (groupSlots[group] == nil) != (slots == nil)
         groupSlots[group] = slots
-        guard isMoving else { return call() }
-        if slots != nil { groups[group] = Usage() }
-        let members = entries.filter { $0.value.group == group }.sorted { $0.value.ticket < $1.value.ticket }
+        guard isMoving, let number = groups.number(of: group) else { return call() }
+        if slots != nil { groups.resetCounts(of: number) }
+        let members = entries.filter { $0.value.group == number }.sorted { $0.value.ticket < $1.value.ticket }
         for (id, entry) in members {
             unregister(entry)
             var moved = entry
-            moved.lane = lane(entry.host, group)
+            moved.lane = lane(entry.host, number)
             entries[id] = moved
             register(moved)
             insertIntoLine(id, moved)
         }
-        if slots == nil { groups[group] = nil }
+        if slots == nil { groups.resetCounts(of: number) }
         return call()
     }
 

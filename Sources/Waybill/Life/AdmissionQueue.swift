@@ -34,9 +34,10 @@ package struct AdmissionQueue: Sendable {
 
     enum Stage: Sendable { case waiting, preparing, ready, running }
 
+    /// The state of an upload. It contains no references, because it is copied with every change.
     struct Entry: Sendable {
-        let host: String
-        let group: String?
+        let host: Int
+        let group: Int?
         var lane: Lane
         var stage: Stage
         let ticket: Int64
@@ -48,11 +49,11 @@ package struct AdmissionQueue: Sendable {
         var isAhead: Bool { isFirst && !isHeld && (stage == .preparing || stage == .ready) }
     }
 
-    /// A set of uploads with the same limits. Groups without a limit have no separate lane, so any number of them is
-    /// free of cost.
+    /// A set of uploads with the same limits: the numbers of a host and of a group. Groups without a limit have no
+    /// separate lane, so any number of them is free of cost.
     struct Lane: Sendable, Hashable {
-        var host: String
-        var group: String?
+        var host: Int
+        var group: Int?
     }
 
     /// The two lines of a lane. Members that left or are held are skipped when they reach the front.
@@ -62,25 +63,15 @@ package struct AdmissionQueue: Sendable {
         var members = 0
     }
 
-    /// The capacity that a host or a group uses.
-    struct Usage: Sendable {
-        var ahead = 0
-        var running = 0
-        var members = 0
-
-        func freeCapacity(under limit: Int) -> Int { max(0, limit - running) }
-        /// Returns how many of the uploads ahead exceed the capacity.
-        func blocked(under limit: Int) -> Int { max(0, ahead - freeCapacity(under: limit)) }
-    }
-
     let slots: Int
     let slotsPerHost: Int
     let reach: Int64
     var entries: [UploadID: Entry] = [:]
     var lanes: [Lane: Lines] = [:]
-    var hosts: [String: Usage] = [:]
-    /// The usage of groups with a limit.
-    var groups: [String: Usage] = [:]
+    /// The hosts and the groups of the uploads. Only groups with a limit count their usage.
+    var hosts = AdmissionTable()
+    var groups = AdmissionTable()
+    /// The limits of groups, which may have no uploads.
     var groupSlots: [String: Int] = [:]
     private var nextTicket: Int64 = 0
     var suspensions = 0
@@ -176,6 +167,8 @@ extension AdmissionQueue {
     package mutating func leave(_ id: UploadID) -> Calls {
         guard let entry = entries.removeValue(forKey: id) else { return Calls() }
         unregister(entry)
+        hosts.leave(entry.host)
+        if let group = entry.group { groups.leave(group) }
         return call()
     }
 
@@ -184,6 +177,7 @@ extension AdmissionQueue {
     ) -> Calls {
         guard entries[id] == nil else { return Calls() }
         nextTicket += 1
+        let (host, group) = (hosts.join(host), group.map { groups.join($0) })
         let entry = Entry(
             host: host, group: group, lane: lane(host, group), stage: stage, ticket: nextTicket, priority: priority,
             isFirst: stage == .waiting, isHeld: isHeld)
@@ -213,8 +207,9 @@ extension AdmissionQueue {
 // MARK: - Counts
 
 extension AdmissionQueue {
-    func lane(_ host: String, _ group: String?) -> Lane {
-        Lane(host: host, group: group.flatMap { groupSlots[$0] == nil ? nil : $0 })
+    func lane(_ host: Int, _ group: Int?) -> Lane {
+        guard !groupSlots.isEmpty, let group, groupSlots[groups[group].name] != nil else { return Lane(host: host) }
+        return Lane(host: host, group: group)
     }
 
     mutating func update(_ id: UploadID, _ change: (inout Entry) -> Void) {
@@ -238,16 +233,14 @@ extension AdmissionQueue {
 
     mutating func register(_ entry: Entry) {
         lanes[entry.lane, default: Lines()].members += 1
-        hosts[entry.host, default: Usage()].members += 1
         count(from: nil, to: entry)
     }
 
     mutating func unregister(_ entry: Entry) {
         count(from: entry, to: nil)
-        lanes[entry.lane]?.members -= 1
-        if lanes[entry.lane]?.members == 0 { lanes[entry.lane] = nil }
-        hosts[entry.host]?.members -= 1
-        if hosts[entry.host]?.members == 0 { hosts[entry.host] = nil }
+        guard let index = lanes.index(forKey: entry.lane) else { return }
+        lanes.values[index].members -= 1
+        if lanes.values[index].members == 0 { lanes.remove(at: index) }
     }
 
     /// Updates the counts for an entry that is added, removed or changed. Host and lane do not change.
@@ -262,12 +255,7 @@ extension AdmissionQueue {
         guard ahead != 0 || running != 0 else { return }
         self.ahead += ahead
         self.running += running
-        if let host = hosts.index(forKey: entry.host) {
-            hosts.values[host].ahead += ahead
-            hosts.values[host].running += running
-        }
-        guard let group = entry.lane.group else { return }
-        groups[group]?.ahead += ahead
-        groups[group]?.running += running
+        hosts.count(entry.host, ahead: ahead, running: running)
+        if let group = entry.lane.group { groups.count(group, ahead: ahead, running: running) }
     }
 }

@@ -10,21 +10,32 @@ extension UploadStateMachine {
         var record = record
         record.add(event, total: snapshot.total)
         state = .running(record)
-        let before = snapshot
+        var hasChanged = updateCounts(from: record)
+        if case .ended(let end) = event {
+            let (before, releaseActions) = endPause()
+            let actions = conclude(record, end, after: before, jitter: jitter, elapsed: elapsed)
+            return releaseActions + [.releaseSlot] + actions
+        }
+        let phase: UploadPhase =
+            record.isBodyAcknowledged ? .awaitingResponse : record.isConnected ? .sending : snapshot.phase
+        if phase != snapshot.phase {
+            snapshot.phase = phase
+            hasChanged = true
+        }
+        let actions = resumeIfFullySent(record)
+        guard hasChanged else { return actions }
+        return actions.isEmpty ? [.publish(snapshot)] : actions + [.publish(snapshot)]
+    }
+
+    /// Updates the counts of the snapshot, and returns whether they have changed.
+    private mutating func updateCounts(from record: AttemptRecord) -> Bool {
+        let hasChanged =
+            snapshot.sent != record.evidence.sent || snapshot.acknowledged != record.evidence.acknowledged
+            || snapshot.accuracy != record.accuracy
         snapshot.sent = record.evidence.sent
         snapshot.acknowledged = record.evidence.acknowledged
         snapshot.accuracy = record.accuracy
-        if case .ended(let end) = event {
-            let (before, releaseActions) = endPause()
-            return releaseActions + [.releaseSlot]
-                + conclude(record, end, after: before, jitter: jitter, elapsed: elapsed)
-        }
-        if record.isBodyAcknowledged {
-            snapshot.phase = .awaitingResponse
-        } else if record.isConnected {
-            snapshot.phase = .sending
-        }
-        return resumeIfFullySent(record) + (snapshot == before ? [] : [.publish(snapshot)])
+        return hasChanged
     }
 
     private mutating func conclude(

@@ -61,6 +61,11 @@ package struct UploadStateMachine: Sendable {
     ///
     /// - Complexity: O(1).
     package mutating func handle(_ event: Event) -> [Action] {
+        // Most events, so they are handled without a copy of state and event.
+        if case .transfer(let event, let attempt, let jitter, let elapsed) = event {
+            guard case .running(let record) = state, attempt == record.number else { return [] }
+            return proceed(record, with: event, jitter: jitter, elapsed: elapsed)
+        }
         switch (state, event) {
         case (.ended, _):
             return []
@@ -78,9 +83,6 @@ package struct UploadStateMachine: Sendable {
             return cancel("The upload was cancelled by the caller.")
         case (_, .sessionClosing):
             return cancel("The upload was cancelled because the session was closed.")
-        case (.running(let record), .transfer(let event, let attempt, let jitter, let elapsed))
-        where attempt == record.number:
-            return proceed(record, with: event, jitter: jitter, elapsed: elapsed)
         case (.idle, .started):
             state = .waiting
             return [.join(isHeld: snapshot.isPaused), .publish(snapshot)]

@@ -42,23 +42,24 @@ final class RequestPlan: Sendable {
         var headers: HTTPFields = excluded.contains(.headers) ? [:] : settings.configuration.headers
         for field in request.headers { headers[fields: field.name] = [] }
         for field in request.headers { headers.append(field) }
-        if !headers.contains(.userAgent), !excluded.contains(.userAgent), let agent = settings.configuration.userAgent {
-            guard HTTPField.isValidValue(agent) else {
+        if !headers.has(.userAgent), !excluded.contains(.userAgent), settings.configuration.userAgent != nil {
+            guard let agent = settings.userAgent else {
                 throw Self.refused("The user agent contains characters that are not allowed in a header field.")
             }
-            headers[.userAgent] = agent
+            headers.append(agent)
         }
         for field in headers where TransferRequest.reservedFields.contains(field.name) {
             throw Self.refused("The header field \(field.name) is set by the transport. Remove it.")
         }
         // Generated for every upload, and sent if the method is not idempotent (RFC 9110 section 9.2.2).
-        if !headers.contains(.idempotencyKey), [.post, .patch].contains(request.method) {
-            headers[.idempotencyKey] = IdempotencyKey(random: settings.configuration.randomBits()).fieldValue
+        if [.post, .patch].contains(request.method), !headers.has(.idempotencyKey) {
+            let key = IdempotencyKey(random: settings.configuration.randomBits())
+            headers.append(HTTPField(name: .idempotencyKey, value: key.fieldValue))
         }
         method = request.method
         self.headers = headers
         if case .empty = request.content.kind { hasContent = false } else { hasContent = true }
-        guard options.authentication == nil || !headers.contains(.authorization) else {
+        guard options.authentication == nil || !headers.has(.authorization) else {
             throw Self.refused(
                 "The request has both an Authorization header field and other credentials. Use only one of them.")
         }
@@ -73,7 +74,7 @@ final class RequestPlan: Sendable {
     var rules: UploadRules {
         var rules = UploadRules(retry: options.retry, accepts: options.accepts)
         rules.isIdempotent = method.isIdempotent
-        if case .honoured(let window) = options.idempotency, headers.contains(.idempotencyKey) {
+        if case .honoured(let window) = options.idempotency, headers.has(.idempotencyKey) {
             rules.keyWindow = window
         }
         rules.canRefresh = options.authentication?.refresher != nil
@@ -121,8 +122,8 @@ final class RequestPlan: Sendable {
                 phase: .preparing)
         }
         var headers = headers
-        guard headers.contains(.contentType) else {
-            headers[.contentType] = type
+        guard headers.has(.contentType) else {
+            headers.append(HTTPField(name: .contentType, value: type))
             return headers
         }
         if let problem = Self.contentTypeProblem(in: headers, of: type) {
@@ -148,4 +149,10 @@ final class RequestPlan: Sendable {
     private static func refused(_ message: String) -> UploadError {
         UploadError(.invalidRequest, message, phase: .waiting)
     }
+}
+
+extension HTTPFields {
+    /// Whether there is a field with this name. Unlike `contains(_:)`, it builds no index of the names, which costs more
+    /// than a search of a few fields.
+    fileprivate func has(_ name: HTTPField.Name) -> Bool { contains { $0.name == name } }
 }

@@ -1,14 +1,20 @@
+import HTTPTypes
 import WaybillCore
 
 /// The configuration of a session behind one reference, because a copy of it retains a dozen objects, and what is
 /// derived from it.
 final class SessionSettings: Sendable {
     let configuration: UploadSession.Configuration
+    /// The field with the configured user agent; `nil` if there is none, or if its value is invalid.
+    let userAgent: HTTPField?
     /// The last location and its target. Most uploads of a session have the same location.
     private let lastTarget = Locked<(location: String, url: String, target: RequestTarget)?>(nil)
 
     init(_ configuration: UploadSession.Configuration) {
         self.configuration = configuration
+        userAgent = configuration.userAgent.flatMap { agent in
+            HTTPField.isValidValue(agent) ? HTTPField(name: .userAgent, value: agent) : nil
+        }
     }
 
     /// Returns the absolute URL of a location, and its target.

@@ -69,18 +69,25 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
 
     /// Returns a boundary made of the given random numbers.
     package static func random(using generator: inout some RandomNumberGenerator) -> MultipartBoundary {
-        var text = Array("----Waybill".utf8)
-        text.reserveCapacity(text.count + 32)
         // Two numbers, instead of one for each digit.
-        for _ in 0..<2 {
-            let bits: UInt64 = generator.next()
-            for shift in stride(from: 60, through: 0, by: -4) {
-                let digit = UInt8(bits >> UInt64(shift) & 15)
-                text.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
+        let numbers: [2 of UInt64] = [generator.next(), generator.next()]
+        let text = unsafe String(unsafeUninitializedCapacity: prefix.utf8CodeUnitCount + 32) { text in
+            var count = 0
+            func put(_ byte: UInt8) {
+                unsafe text[count] = byte
+                count += 1
             }
+            for index in 0..<prefix.utf8CodeUnitCount { unsafe put(prefix.utf8Start[index]) }
+            for index in 0..<32 {
+                let digit = UInt8(numbers[index / 16] >> UInt64(60 - index % 16 * 4) & 15)
+                put(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
+            }
+            return count
         }
-        return MultipartBoundary(token: String(decoding: text, as: UTF8.self))
+        return MultipartBoundary(token: text)
     }
+
+    private static let prefix: StaticString = "----Waybill"
 
     private init(token text: String) {
         description = text

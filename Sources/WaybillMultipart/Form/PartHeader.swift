@@ -120,11 +120,16 @@ struct PartDelimiter {
 
     /// Creates the delimiter for a boundary. 128 random bits cannot occur in the body; the caller's boundary can.
     init(_ boundary: MultipartBoundary, mayOccur: Bool) {
-        let text = Array(boundary.description.utf8)
-        let dashes = [UInt8](repeating: UInt8(ascii: "-"), count: 2)
-        line = dashes + text + FormText.lineBreak
-        closing = dashes + text + dashes + FormText.lineBreak
-        needle = mayOccur ? text : []
+        let text = boundary.description
+        var line: [UInt8] = []
+        line.reserveCapacity(text.utf8.count + 6)
+        line.append(text: "--")
+        line.append(text: text)
+        var closing = line
+        closing.append(text: "--\r\n")
+        line.append(text: "\r\n")
+        (self.line, self.closing) = (line, closing)
+        needle = mayOccur ? Array(text.utf8) : []
     }
 
     /// Whether the boundary occurs in bytes between delimiters. The search is for the bare text, because some servers
