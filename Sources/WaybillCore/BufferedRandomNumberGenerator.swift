@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// A generator of the system's random numbers that makes one system call for 32 numbers.
 ///
@@ -29,7 +29,7 @@ package struct BufferedRandomNumberGenerator: RandomNumberGenerator {
     /// `getentropy(3)` fills at most 256 bytes.
     static let capacity = 256 / MemoryLayout<UInt64>.size
 
-    private struct Page {
+    @unsafe private struct Page {
         var mutex: pthread_mutex_t
         /// The number of unused numbers.
         var count: Int

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -82,6 +83,25 @@ int cts_exit_in_copy(void) {
     int status = 0;
     if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return 127;
     return WEXITSTATUS(status);
+}
+
+int cts_call_in_copy(uint64_t (*next)(void), uint64_t *results, int count) {
+    size_t size = (size_t)count * sizeof *results;
+    uint64_t *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return -errno;
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int index = 0; index < count; index++) shared[index] = next();
+        _exit(0);
+    }
+    int status = 0;
+    int code = 0;
+    if (pid < 0) code = -errno;
+    else if (waitpid(pid, &status, 0) != pid) code = -errno;
+    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) code = -ECHILD;
+    if (code == 0) memcpy(results, shared, size);
+    munmap(shared, size);
+    return code;
 }
 
 int64_t cts_peak_resident_bytes(int pid) {

@@ -28,7 +28,7 @@ final class ProgressBroadcast: Sendable {
         stopwatch = Stopwatch(clock)
     }
 
-    deinit { listeners.close() }
+    deinit { state.withLock { $0.listeners }?.close() }
 
     /// Whether there is a listener.
     var hasListeners: Bool { state.withLock { $0.hasListeners } }

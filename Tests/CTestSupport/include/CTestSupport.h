@@ -106,6 +106,9 @@ int cts_collect(int pid, struct cts_child_end *end);
 /// Forks a copy of the process, with only the calling thread, that calls exit(3) with 0. Returns its exit status, or
 /// 127.
 int cts_exit_in_copy(void);
+/// Forks a copy of the process, with only the calling thread, that stores `count` results of `next` in `results`.
+/// Returns 0, or a negative errno.
+int cts_call_in_copy(uint64_t (*_Nonnull next)(void), uint64_t *_Nonnull results, int count);
 /// Returns `VmHWM` of a running process in bytes, or 0.
 int64_t cts_peak_resident_bytes(int pid);
 

@@ -50,9 +50,13 @@ import WaybillCore
     @Test func `texts and data are always prepared immediately`() throws {
         #expect(MultipartForm([.text("a", "b"), .data("c", [1])]).preparedSynchronously() != nil)
         #expect(MultipartForm().preparedSynchronously()?.contentLength == 49)
-        let limit = [UInt8](repeating: 0, count: 64 << 10)
-        #expect(MultipartForm([.data("a", limit)]).preparedSynchronously() != nil)
-        #expect(MultipartForm([.data("a", limit), .text("b", "x")]).preparedSynchronously() == nil)
+        let copied = String(repeating: "a", count: 64 << 10)
+        #expect(MultipartForm([.text("a", copied)]).preparedSynchronously() != nil)
+        #expect(MultipartForm([.text("a", copied), .text("b", "x")]).preparedSynchronously() == nil)
+        let retained = [UInt8](repeating: 0, count: 1 << 20)
+        #expect(MultipartForm([.data("a", retained), .text("b", copied)]).preparedSynchronously() != nil)
+        #expect(MultipartForm([.data("a", retained), .data("b", [1])]).preparedSynchronously() == nil)
+        #expect(MultipartForm([.data("a", retained)]).preparedSynchronously(boundary: boundary) == nil)
         #expect(MultipartForm(Array(repeating: .text("a", "b"), count: 64)).preparedSynchronously() != nil)
         #expect(MultipartForm(Array(repeating: .text("a", "b"), count: 65)).preparedSynchronously() == nil)
     }
