@@ -5,7 +5,7 @@ import WaybillCore
 /// derived from it.
 final class SessionSettings: Sendable {
     let configuration: UploadSession.Configuration
-    /// The field with the configured user agent; `nil` if there is none, or if its value is invalid.
+    /// The field with the configured user agent; `nil` without one, or if its value is invalid.
     let userAgent: HTTPField?
     /// The last location and its target. Most uploads of a session have the same location.
     private let lastTarget = Locked<(location: String, url: String, target: RequestTarget)?>(nil)
