@@ -81,8 +81,12 @@ extension MultipartPart {
     }
 
     fileprivate func synchronousContent(at location: PartLocation) -> ReadyContent? {
-        guard case .file(let path, let range) = content else { return content.ready }
-        guard let source = SourceFile(inspectingSynchronously: path, at: location) else { return nil }
+        if let ready = content.ready { return ready }
+        guard case .file(let path, let range) = content,
+            let source = SourceFile(inspectingSynchronously: path, at: location)
+        else {
+            return nil
+        }
         return (try? FileSlice(source, range: range)).map { .file($0) }
     }
 }

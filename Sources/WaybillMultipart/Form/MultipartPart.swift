@@ -165,12 +165,15 @@ package enum PartContent: Sendable {
     case refused(BodyError.Code, String)
 
     /// The bytes of a text field or secret, as they are sent; `nil` for other contents.
-    var textBytes: [UInt8]? {
+    var textBytes: [UInt8]? { isText ? memoryBytes : nil }
+
+    /// The bytes of the content, as they are sent, if they are in memory.
+    var memoryBytes: [UInt8]? {
         switch self {
         case .text(let text): FormText.withNormalLineBreaks(text)
         case .secret(let secret): FormText.withNormalLineBreaks(secret.value)
-        case .rawText(let bytes, _): bytes
-        case .bytes, .file, .stream, .encoding, .preparing, .refused: nil
+        case .rawText(let bytes, _), .bytes(let bytes): bytes
+        case .file, .stream, .encoding, .preparing, .refused: nil
         }
     }
 
@@ -183,9 +186,7 @@ package enum PartContent: Sendable {
     }
 
     /// The content, if it is in memory.
-    var ready: ReadyContent? {
-        if case .bytes(let bytes) = self { .bytes(bytes) } else { textBytes.map { .bytes($0) } }
-    }
+    var ready: ReadyContent? { memoryBytes.map { .bytes($0) } }
 }
 
 extension MultipartPart {
