@@ -44,13 +44,13 @@ static void error_exit(j_common_ptr info) {
     longjmp(guard->jump, 1);
 }
 
-enum { max_stray_bytes = 64 };
+enum { max_stray_bytes = 64, max_stray_bytes_before_restart = 16 };
 
-// Some cameras and webcams leave a few bytes between the image data and the next marker. Stray bytes before a restart
-// marker, or a large number of them, are image data that was skipped because preceding data is damaged.
+// Some cameras leave a few bytes between segments, and some webcams 1 to 9 before restart markers. A larger number is
+// image data that was skipped because preceding data is damaged. A restart marker out of order has its own warning.
 static int is_padding(struct wb_guard *guard) {
     int count = guard->base.msg_parm.i[0], marker = guard->base.msg_parm.i[1];
-    if (marker >= 0xD0 && marker <= 0xD7) return 0;
+    if (marker >= 0xD0 && marker <= 0xD7 && count > max_stray_bytes_before_restart) return 0;
     if (guard->status.stray_bytes + count > max_stray_bytes) return 0;
     guard->status.stray_bytes += count;
     return 1;

@@ -30,6 +30,8 @@ package struct TinyJPEG {
     package var precision: UInt8 = 8
     /// The value of every entry of the quantization table.
     package var quantiser: UInt8 = 2
+    /// The number of MCUs between restart markers, and bytes to insert before each of these markers.
+    package var restarts: (interval: Int, strayBytes: [UInt8])?
 
     package init(
         width: Int, height: Int, components: [Component], segments: [[UInt8]] = [TinyJPEG.jfif],
@@ -78,6 +80,9 @@ package struct TinyJPEG {
             0xC4,
             [0x10] + Array(repeating: 0, count: 7) + [UInt8(Self.acSymbols.count)] + Array(repeating: 0, count: 8)
                 + Self.acSymbols)
+        if let restarts {
+            bytes += Self.segment(0xDD, [UInt8(restarts.interval >> 8), UInt8(restarts.interval & 255)])
+        }
         bytes += Self.segment(
             0xDA, [UInt8(components.count)] + components.flatMap { [$0.identifier, 0] } + [0, 63, 0])
         return bytes + scan() + [0xFF, 0xD9]
@@ -99,9 +104,18 @@ package struct TinyJPEG {
         let isSingle = components.count == 1
         let (mcuWidth, mcuHeight) = isSingle ? (8, 8) : (8 * across, 8 * down)
         var bits = BitWriter()
+        var output: [UInt8] = []
+        var count = 0
         var last = [Int](repeating: 0, count: components.count)
         for top in stride(from: 0, to: height, by: mcuHeight) {
             for left in stride(from: 0, to: width, by: mcuWidth) {
+                if let restarts, count > 0, count % restarts.interval == 0 {
+                    let number = UInt8((count / restarts.interval - 1) % 8)
+                    output += bits.finished() + restarts.strayBytes + [0xFF, 0xD0 + number]
+                    bits = BitWriter()
+                    last = last.map { _ in 0 }
+                }
+                count += 1
                 for (index, component) in components.enumerated() {
                     let (pitchX, pitchY) =
                         isSingle ? (1, 1) : (across / component.horizontal, down / component.vertical)
@@ -114,7 +128,7 @@ package struct TinyJPEG {
                 }
             }
         }
-        return bits.finished()
+        return output + bits.finished()
     }
 
     /// Returns the quantized levels of a block in zigzag order.

@@ -132,6 +132,53 @@ import WaybillCore
         #expect(failure(bulk, JPEGOptions(quality: 50)) == .corrupt)
     }
 
+    /// A picture with a restart marker after each row of blocks.
+    private static func webcamFrame(stray: [UInt8]) -> [UInt8] {
+        let component = TinyJPEG.Component(identifier: 1) { x, y in (x * 31 + y * 17) % 200 }
+        var frame = TinyJPEG(width: 64, height: 40, components: [component])
+        frame.restarts = (interval: 8, strayBytes: stray)
+        return frame.encoded()
+    }
+
+    @Test(arguments: [1, 4, 9, 12, 16])
+    func `a few stray bytes before restart markers do not change the picture`(count: Int) throws {
+        let clean = Self.webcamFrame(stray: [])
+        let frame = Self.webcamFrame(stray: (0..<count).map { UInt8($0 * 37 % 251) })
+        #expect(frame.count == clean.count + 4 * count)
+        for options in [JPEGOptions(), JPEGOptions(quality: 50, mode: .fast), .maxBytes(.bytes(1_500), mode: .draft)] {
+            let result = try recompress(frame, options)
+            #expect(result.bytes == (try recompress(clean, options).bytes))
+            #expect(result.report.strayBytes <= 4 * count)
+            #expect(result.report.strayBytes > 0 || count < 8)
+        }
+    }
+
+    @Test func `many stray bytes before a restart marker are treated as corruption`() {
+        let frame = Self.webcamFrame(stray: Array(repeating: 0x11, count: 40))
+        #expect(failure(frame, JPEGOptions(quality: 50)) == .corrupt)
+    }
+
+    @Test func `a restart marker out of order is corrupt`() throws {
+        var frame = Self.webcamFrame(stray: [1, 2, 3])
+        let first = try #require(frame.indices.first { frame[$0] == 0xFF && frame[$0 + 1] == 0xD0 })
+        frame[first + 1] = 0xD5
+        #expect(failure(frame, JPEGOptions(quality: 50)) == .corrupt)
+    }
+
+    @Test(arguments: [[1], [0, 7], [0xFF, 0], Array(repeating: 3, count: 64)] as [[UInt8]])
+    func `a few stray bytes between header segments are skipped`(stray: [UInt8]) throws {
+        let component = TinyJPEG.Component(identifier: 1) { x, y in (x * 31 + y * 17) % 200 }
+        func file(_ segments: [[UInt8]]) -> [UInt8] {
+            TinyJPEG(width: 48, height: 40, components: [component], segments: segments).encoded()
+        }
+        for options in [JPEGOptions(), JPEGOptions(quality: 50, mode: .fast)] {
+            let result = try recompress(file([TinyJPEG.jfif, stray]), options)
+            #expect(result.bytes == (try recompress(file([TinyJPEG.jfif]), options).bytes))
+            #expect(result.report.strayBytes == stray.count)
+        }
+        #expect(failure(file([TinyJPEG.jfif, Array(repeating: 3, count: 65)]), JPEGOptions()) == .corrupt)
+    }
+
     @Test(arguments: [0, 1, 1_000_000])
     func `trailing data after the end is removed`(count: Int) throws {
         let result = try recompress(Scene.photoFile + Array(repeating: 0, count: count), JPEGOptions(quality: 50))

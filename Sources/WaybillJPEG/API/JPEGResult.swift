@@ -46,7 +46,8 @@ public struct JPEGReport: Sendable, Hashable {
     /// The name of the embedded color profile if it is neither sRGB nor was converted: a profile made of tables, a gray
     /// or ink profile, or a damaged one. The image may look slightly different without it.
     public var droppedProfile: String?
-    /// The number of stray bytes between segments, as some cameras leave them; up to 64 are skipped.
+    /// The number of stray bytes between segments and before restart markers, as some cameras and webcams leave them;
+    /// up to 64 are skipped. A few that precede a restart marker or the end may not be counted.
     public var strayBytes: Int
     /// Whether the coefficients of the input were kept: nothing but metadata was lost.
     public var isPassedThrough: Bool

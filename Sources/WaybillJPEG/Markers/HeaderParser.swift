@@ -8,8 +8,11 @@ struct HeaderParser {
     private var profileSegments: [ArraySlice<UInt8>] = []
     private var adobeTransform: Int?
     private var isJFIF = false
+    private var strayBytes = 0
 
     private static let maxSegments = 1_000
+    /// The number of stray bytes between segments that libjpeg may skip, too (`max_stray_bytes`).
+    private static let maxStrayBytes = 64
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
@@ -31,20 +34,37 @@ struct HeaderParser {
         }
     }
 
+    /// Reads the next marker and skips a few stray bytes before it, as some cameras leave them.
     private mutating func nextMarker() throws(JPEGError) -> UInt8 {
+        let start = position
+        while true {
+            let code = try markerCode()
+            switch code {
+            case nil:
+                guard strayBytes <= Self.maxStrayBytes else {
+                    throw JPEGError(.corrupt, "The header is damaged: expected a marker at byte \(start).")
+                }
+            case 0xD8?: throw JPEGError(.corrupt, "The header contains an invalid marker FF D8.")
+            case 0xD9?: throw JPEGError(.corrupt, "The file contains no image data.")
+            case let code?: return code
+            }
+        }
+    }
+
+    /// Returns the code of the marker at the position; otherwise counts and skips a stray byte, or FF 00.
+    private mutating func markerCode() throws(JPEGError) -> UInt8? {
         guard try byte() == 0xFF else {
-            throw JPEGError(.corrupt, "The header is damaged: expected a marker at byte \(position - 1).")
+            strayBytes += 1
+            return nil
         }
         // Any number of fill bytes may precede the marker code (B.1.1.2).
         var code = try byte()
         while code == 0xFF { code = try byte() }
-        switch code {
-        case 0x00, 0xD8:
-            throw JPEGError(.corrupt, "The header contains an invalid marker FF \(code == 0 ? "00" : "D8").")
-        case 0xD9:
-            throw JPEGError(.corrupt, "The file contains no image data.")
-        default: return code
+        guard code != 0 else {
+            strayBytes += 2
+            return nil
         }
+        return code
     }
 
     private mutating func readSegment(_ marker: UInt8) throws(JPEGError) {

@@ -34,8 +34,9 @@ struct PassThrough {
             if bytes.count < smallest?.count ?? .max { smallest = bytes }
         }
         if let smallest, smallest.count <= input.count { return smallest }
-        // The input was coded more efficiently than this encoder can do: only remove its metadata.
-        guard header.orientation == 1, let stripped = MetadataStripper.strip(input, header),
+        // The input was coded more efficiently than this encoder can do: only remove its metadata. Stray bytes would
+        // remain in its data.
+        guard header.orientation == 1, source.strayBytes == 0, let stripped = MetadataStripper.strip(input, header),
             stripped.count <= input.count
         else {
             return nil
