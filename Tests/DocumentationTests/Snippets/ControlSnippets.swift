@@ -47,7 +47,7 @@ private func joined(_ session: UploadSession, _ form: MultipartForm, _ url: Stri
     let first = session.start(form, to: url, options: options)
     let second = session.start(form, to: url, options: options)
     print(second.isJoined)  // true: one transfer, two handles
-    second.cancel()  // the first goes on
+    second.cancel()  // the first continues
     // end
     _ = first
 }

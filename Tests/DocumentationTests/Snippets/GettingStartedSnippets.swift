@@ -69,8 +69,8 @@ private func limits() -> UploadSession {
     // snippet: limits
     var configuration = UploadSession.Configuration()
     configuration.maximumConcurrentTransfers = 4
-    configuration.options.transfer.rateLimit = .kibibytes(200)  // bytes a second, each
-    configuration.options.transfer.limits.response = .seconds(300)  // a server that thinks for long
+    configuration.options.transfer.rateLimit = .kibibytes(200)  // for each upload, per second
+    configuration.options.transfer.limits.response = .seconds(300)  // the server may take 5 minutes
     configuration.options.retry = .none
     let session = UploadSession(configuration: configuration)
     // end
