@@ -94,6 +94,14 @@ CURLcode wb_getinfo_off(CURL *handle, CURLINFO info, curl_off_t *value) {
     return curl_easy_getinfo(handle, info, value);
 }
 
+CURLcode wb_getinfo_string(CURL *handle, CURLINFO info, char **value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+CURLcode wb_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
 CURLMcode wb_multi_setopt_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }
@@ -167,6 +175,11 @@ static int get_pending(int socket, uint64_t *pending) {
     if (ioctl(socket, SIOCOUTQ, &queued) != 0) return -1;
     *pending = queued > 0 ? (uint64_t)queued : 0;
     return 0;
+}
+
+int64_t wb_pending(int socket) {
+    uint64_t pending;
+    return get_pending(socket, &pending) == 0 ? (int64_t)pending : -1;
 }
 
 int wb_tcp_counters(int socket, uint64_t *acked, uint64_t *pending) {

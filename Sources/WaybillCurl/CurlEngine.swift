@@ -7,17 +7,27 @@ import WaybillCore
 /// Other threads only post commands. The loop takes commands, runs libcurl, finishes completed transfers, checks the
 /// timers, and sleeps until the next event. It never blocks on anything else: not on a disk, a name server, or a lock
 /// that is held while foreign code runs.
-final class CurlEngine: @unchecked Sendable {
+@safe final class CurlEngine: @unchecked Sendable {
     let inbox: EngineInbox
     let sockets = SocketRegistry()
     var expectContinueCache = ExpectContinueCache()
-    var originCache = OriginCache()
+    var targetCache = RequestTargetCache()
+    var handles = HandlePool()
+    /// The connections on which the engine exchanges messages itself.
+    var connections: ConnectionPool
+    var buffers = OutputBufferPool()
+    /// The space for received bytes.
+    let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     private var commands: [EngineCommand] = []
-    /// Running transfers by the address of their easy handle, by which libcurl identifies a completed transfer.
-    private var active: [UInt: CurlTransfer] = [:]
-    private var pool = HandlePool()
-    /// The transfers whose sockets hold back partial segments (`TCP_CORK`), because more follows immediately.
-    var corked: [CurlTransfer] = []
+    /// Running transfers by their key. That of a ``CurlTransfer`` is the address of its easy handle, by which libcurl
+    /// identifies a completed transfer.
+    private var active: [UInt: Transfer] = [:]
+    /// The transfers for which libcurl is making a connection, by the address of the easy handle.
+    private var connecting: [UInt: HTTP1Transfer] = [:]
+    /// The number of transfers that libcurl runs.
+    private var curlTransfers = 0
+    /// The transfers that can send or receive in the next round.
+    private var ready: [HTTP1Transfer] = []
     private var nextTick = ContinuousClock.now
     /// The time at which the first of the delayed bodies may continue.
     private var nextRelease: ContinuousClock.Instant?
@@ -25,7 +35,7 @@ final class CurlEngine: @unchecked Sendable {
     private var spinGuard = SpinGuard()
     /// The number of calls of libcurl to the callbacks of transfers, except those while it reads from a proxy's tunnel.
     var callbacks = 0
-    private var transfersOverHTTP2 = 0
+    var transfersOverHTTP2 = 0
     /// The number of calls of `curl_multi_perform`.
     private(set) var round = 0
     private var isClosing = false
@@ -38,9 +48,18 @@ final class CurlEngine: @unchecked Sendable {
     /// Returns `nil` if no file descriptor or no memory is available.
     init?(maximumIdleConnections: Int) {
         guard let multi = MultiHandle() else { return nil }
+        guard let poller = SocketPoller() else {
+            multi.free()
+            return nil
+        }
         self.maximumIdleConnections = max(0, min(maximumIdleConnections, 1 << 24))
-        inbox = EngineInbox(multi: multi)
+        connections = ConnectionPool(maximumIdle: self.maximumIdleConnections)
+        inbox = EngineInbox(multi: multi, poller: poller)
     }
+
+    deinit { unsafe input.deallocate() }
+
+    var poller: SocketPoller { inbox.poller }
 
     /// Starts the thread, which retains the engine until ``EngineCommand/close`` and the end of the last transfer.
     ///
@@ -58,10 +77,12 @@ final class CurlEngine: @unchecked Sendable {
         wb_begin_work()
         while let pause = work() {
             wb_end_work()
-            inbox.sleep(milliseconds: pause)
+            inbox.sleep(milliseconds: pause, inLibcurl: usesLibcurl)
             wb_begin_work()
+            poller.wait(milliseconds: 0) { handle($0) }
         }
-        pool = HandlePool()
+        for connection in connections.removeAllIdle() { connection.close(in: self) }
+        handles = HandlePool()
         inbox.close()
         wb_end_thread()
     }
@@ -72,21 +93,28 @@ final class CurlEngine: @unchecked Sendable {
     private func work() -> Int32? {
         inbox.take(into: &commands)
         for command in commands { perform(command) }
-        limitConnections()
+        let wasIdle = active.isEmpty
+        workOnReady()
         round &+= 1
-        inbox.multi.perform()
-        uncork()
-        let hasEnded = finishCompleted()
-        if hasEnded, active.isEmpty, !isClosing { idleSpin.spin(inbox) }
+        if usesLibcurl {
+            limitConnections()
+            inbox.multi.perform()
+            finishCompleted()
+            workOnReady()
+        }
+        if !wasIdle, active.isEmpty, !isClosing { idleSpin.spin(inbox) }
         let now = ContinuousClock.now
         if now >= nextTick { tick(now) }
         if let due = nextRelease, now >= due { release(now) }
+        closeExpired(now)
         if isClosing, active.isEmpty { return nil }
+        if !ready.isEmpty { return 0 }
         if transfersOverHTTP2 > 0, spinGuard.isSpinning(callbacks: callbacks, now: now) {
             inbox.pause(for: SpinGuard.pause, untilInputOf: spinGuard.waitsForInput ? sockets.all : [])
         }
-        let next = min(nextTick, nextRelease ?? nextTick)
-        return active.isEmpty ? 600_000 : milliseconds(until: next, from: now)
+        var next = active.isEmpty ? now + .seconds(600) : min(nextTick, nextRelease ?? nextTick)
+        if let expiry = connections.nextExpiry { next = min(next, expiry) }
+        return milliseconds(until: next, from: now)
     }
 
     private func milliseconds(until tick: ContinuousClock.Instant, from now: ContinuousClock.Instant) -> Int32 {
@@ -111,34 +139,17 @@ final class CurlEngine: @unchecked Sendable {
     /// limit would find the previous transfer's connection closed. The transfer that ends next is not counted, because
     /// its connection becomes idle. The limit is at least 1, because 0 selects libcurl's default.
     private func limitConnections() {
-        let limit = max(1, maximumIdleConnections + active.count - 1)
+        let limit = max(1, maximumIdleConnections + active.count + connections.encryptedCount - 1)
         guard limit != connectionLimit else { return }
         connectionLimit = limit
         inbox.multi.limitConnections(to: limit)
     }
 
-    /// Sends partial segments at the end of each round, whatever libcurl has written.
-    private func uncork() {
-        for transfer in corked { transfer.uncork() }
-        corked.removeAll(keepingCapacity: true)
-    }
-
     // MARK: - Life of a transfer
 
-    private func start(_ transfer: CurlTransfer) {
+    private func start(_ transfer: Transfer) {
         do throws(TransferError) {
-            guard let handle = pool.take() else {
-                throw TransferError(.other, "libcurl could not create a handle: out of memory.", outcome: .notSent)
-            }
-            try transfer.begin(on: self, handle: handle) { [inbox, address = handle.address] in
-                inbox.post(.readable(address))
-            }
-            let code = transfer.add(to: inbox.multi)
-            guard code == CURLM_OK else {
-                transfer.closeBody()
-                throw TransferError(
-                    .other, "libcurl rejected the transfer (CURLMcode \(code.rawValue)).", outcome: .notSent)
-            }
+            try transfer.begin(on: self)
         } catch {
             transfer.engine = nil
             transfer.reportEnd(
@@ -146,33 +157,93 @@ final class CurlEngine: @unchecked Sendable {
                     result: .failure(error), evidence: TransferCounters(announced: transfer.request.body?.length)))
             return
         }
-        active[transfer.address] = transfer
-        if transfer.mayUseHTTP2 { transfersOverHTTP2 += 1 }
+        active[transfer.key] = transfer
+        if transfer is CurlTransfer { curlTransfers += 1 }
         let interval = TransferWatch.interval(for: transfer.request.options.limits)
         nextTick = min(nextTick, .now + min(interval, Self.progressInterval))
     }
 
-    /// - Returns: Whether a transfer has ended.
-    private func finishCompleted() -> Bool {
-        var hasEnded = false
+    /// Processes what libcurl has completed: transfers and connections.
+    private func finishCompleted() {
         while let (handle, code) = inbox.multi.nextDone() {
-            guard let transfer = active.removeValue(forKey: handle) else { continue }
-            finish(transfer, end: transfer.end(code: code), mayReuse: code == CURLE_OK)
-            hasEnded = true
+            if let transfer = connecting[handle] {
+                transfer.connectorDidFinish(code)
+            } else if let transfer = active[handle] as? CurlTransfer {
+                transfer.complete(code)
+                finish(transfer)
+            }
         }
-        return hasEnded
     }
 
-    private func abandon(_ transfer: CurlTransfer, because reason: TransferError.Code) {
-        guard transfer.isRunning, active.removeValue(forKey: transfer.address) != nil else { return }
-        finish(transfer, end: transfer.end(code: nil, reason: reason), mayReuse: false)
+    private func abandon(_ transfer: Transfer, because reason: TransferError.Code) {
+        guard transfer.isRunning else { return }
+        finish(transfer, because: reason)
     }
 
-    /// Removes the handle before the sink is notified, so that the socket of an abandoned transfer is closed by then.
-    private func finish(_ transfer: CurlTransfer, end: TransferEnd, mayReuse: Bool) {
-        if transfer.mayUseHTTP2 { transfersOverHTTP2 -= 1 }
-        if let handle = transfer.remove(from: inbox.multi), mayReuse { pool.put(handle) }
+    /// Ends a transfer. Its connection is released before the sink is notified, so that the socket of an abandoned
+    /// transfer is closed by then.
+    func finish(_ transfer: Transfer, because reason: TransferError.Code? = nil) {
+        guard active.removeValue(forKey: transfer.key) != nil else { return }
+        if transfer is CurlTransfer { curlTransfers -= 1 }
+        let end = transfer.end(because: reason)
+        transfer.release(from: self)
         transfer.reportEnd(end)
+    }
+
+    // MARK: - Connections
+
+    /// Whether libcurl has transfers or connections to work on.
+    private var usesLibcurl: Bool { curlTransfers > 0 || !connecting.isEmpty }
+
+    func addConnecting(_ transfer: HTTP1Transfer, handle: UInt) { connecting[handle] = transfer }
+
+    func removeConnecting(handle: UInt) { connecting[handle] = nil }
+
+    /// Takes an idle connection for a request.
+    func takeConnection(_ key: ConnectionKey) -> HTTP1Connection? {
+        let (connection, dead) = connections.take(key, now: .now)
+        for connection in dead { connection.close(in: self) }
+        return connection
+    }
+
+    /// Keeps a connection for a later request.
+    func keep(_ connection: HTTP1Connection) {
+        connections.put(connection, now: .now)?.close(in: self)
+    }
+
+    func close(_ connection: HTTP1Connection) {
+        connections.forget(connection)
+        connection.close(in: self)
+    }
+
+    private func closeExpired(_ now: ContinuousClock.Instant) {
+        while let connection = connections.removeExpired(now: now) { connection.close(in: self) }
+    }
+
+    /// Queues a transfer for the next round.
+    func queue(_ transfer: HTTP1Transfer) {
+        guard !transfer.isQueued else { return }
+        transfer.isQueued = true
+        ready.append(transfer)
+    }
+
+    /// Lets each queued transfer send and receive once, in the order of their events.
+    private func workOnReady() {
+        guard !ready.isEmpty else { return }
+        let transfers = ready
+        ready.removeAll(keepingCapacity: true)
+        for transfer in transfers { transfer.work() }
+    }
+
+    private func handle(_ event: SocketPoller.Event) {
+        guard let connection = connections[event.number] else { return }
+        if let transfer = connection.transfer {
+            transfer.socketIsReady(
+                isReadable: event.isReadable, isWritable: event.isWritable, isHangup: event.isHangup)
+        } else if event.isReadable, !connection.isHealthy() {
+            connections.removeIdle(connection)
+            connection.close(in: self)
+        }
     }
 
     // MARK: - Timer
@@ -182,11 +253,11 @@ final class CurlEngine: @unchecked Sendable {
 
     private func tick(_ now: ContinuousClock.Instant) {
         var interval = Duration.milliseconds(250)
-        var overdue: [(CurlTransfer, TransferError.Code)] = []
+        var overdue: [(Transfer, TransferError.Code)] = []
         for transfer in active.values {
             if let limit = transfer.tick(now: now) { overdue.append((transfer, limit)) }
             interval = min(interval, TransferWatch.interval(for: transfer.request.options.limits))
-            if transfer.sink?.wantsProgress == true { interval = min(interval, Self.progressInterval) }
+            if transfer.wantsProgress { interval = min(interval, Self.progressInterval) }
         }
         for (transfer, limit) in overdue { abandon(transfer, because: limit) }
         nextTick = now + interval

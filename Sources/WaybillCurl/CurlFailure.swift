@@ -73,6 +73,26 @@ enum CurlFailure {
         }
     }
 
+    /// Returns the failure of a handle, with libcurl's description.
+    static func failure(
+        _ code: CURLcode, of easy: EasyHandle, isConnected: Bool, sawResponseHead: Bool
+    ) -> Transfer.Failure {
+        let quoted = code == CURLE_OK ? nil : quote(code)
+        func failure(_ code: TransferError.Code, _ message: String) -> Transfer.Failure {
+            let detail = easy.lastError
+            return Transfer.Failure(
+                code, detail.isEmpty ? message : "\(message) (\(detail))", transportCode: quoted)
+        }
+        // A proxy's response to CONNECT, for which libcurl returns an unspecific code.
+        let tunnel = isConnected ? 0 : easy.long(CURLINFO_HTTP_CONNECTCODE)
+        if tunnel >= 300 {
+            return failure(.proxyFailed, "The proxy rejected the tunnel to the server with status \(tunnel).")
+        }
+        if !isConnected, isOutOfDescriptors(code) { return failure(.resourcesExhausted, outOfDescriptors) }
+        let known = codeAndMessage(of: code, isConnected: isConnected, sawResponseHead: sawResponseHead)
+        return failure(known.code, known.message)
+    }
+
     /// Returns whether a new connection failed because this process has no file descriptor left.
     static func isOutOfDescriptors(_ code: CURLcode?) -> Bool {
         guard let code, [CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY].contains(code)
@@ -129,6 +149,11 @@ enum CurlFailure {
             (.malformedResponse, "The status line is malformed. Check that the port belongs to an HTTP server.")
         case .malformedContentLength:
             (.malformedResponse, "The Content-Length of the response is invalid, or has conflicting values.")
+        case .notHTTP:
+            (.malformedResponse, "The response is not HTTP. Check the port, and whether it requires TLS.")
+        case .malformedFraming:
+            (.malformedResponse, "The head of the response does not define the end of its body unambiguously.")
+        case .malformedChunk: (.malformedResponse, "A chunk of the response is malformed.")
         }
     }
 

@@ -29,10 +29,6 @@ public struct CurlLibrary: Sendable {
         number >= 0x07_57_00
     }
 
-    /// Whether libcurl relies on the read callback to end a body of known length. Since 8.7 it counts the bytes itself,
-    /// and reports a body as truncated if it did not receive every byte.
-    package static let reliesOnReadCallbackForEnd = number < 0x08_07_00
-
     /// Whether libcurl writes the head of a request together with the first bytes of the body, as it does since 8.7.
     static let joinsHeadAndBody = number >= 0x08_07_00
 

@@ -2,94 +2,58 @@ import HTTPTypes
 import CWaybillCurl
 import WaybillCore
 
-/// One attempt on the engine's thread: the context of libcurl's callbacks.
-///
-/// The caller creates it and passes it to the engine with the first command. From then on only the engine's thread
-/// accesses its mutable state, which is why `@unchecked` is safe.
-final class CurlTransfer: @unchecked Sendable {
-    let request: TransferRequest
-    var sink: (any TransferSink)?
-
+/// An attempt that libcurl runs: HTTP/2, Digest, HTTP proxies without a tunnel, and custom libcurl options. Every other
+/// attempt is an ``HTTP1Transfer``.
+final class CurlTransfer: Transfer, @unchecked Sendable {
     private(set) var easy: EasyHandle?
     /// The address of the easy handle, which identifies the transfer in libcurl.
-    private(set) var address: UInt = 0
-    var isRunning = false
+    private var address: UInt = 0
     private var headers = StringList()
     /// The headers of the request that asks for a challenge.
     private var challengeHeaders = StringList()
     private var resolve = StringList()
     private var lists: [StringListBox] = []
-    /// Set only while the engine runs the transfer. A weak reference would slow down all others.
-    var engine: CurlEngine?
-
-    var feed: BodyFeed?
-    private(set) var assembler: ResponseAssembler
-    private var watch: TransferWatch
+    private var assembler: ResponseAssembler
+    /// The highest number of bytes handed to the kernel. libcurl resets its own count before a rewind.
+    private var most: Int64 = 0
     var probe: SocketProbe?
-    private(set) var connection: TransferConnection?
-    private(set) var origin = ""
-    private(set) var expectsContinue = false
     /// Whether the current request has no body and only asks for a Digest challenge, or was not challenged.
     private(set) var isFetchingChallenge = false
-    /// Whether the request is sent again after a 417, without `Expect`.
-    private(set) var expectationFailed = false
-    /// Whether the caller paused the transfer.
-    private var isPaused = false
-    private var pacer: SendPacer
-    var direct: DirectSend
     private let sendsTLSRecords: Bool
     private var tlsCounter = TLSByteCounter()
     /// For a body of unknown length, libcurl also counts the framing of chunks: this many bytes, without the current
     /// one.
     private var framing: Int64 = 0
-    /// The time at which a body that waits for its rate limit or an acknowledgement may continue.
-    private(set) var delayedUntil: ContinuousClock.Instant?
     /// Whether the head of the request must be sent before the body is read.
-    var delaysBody = false
-    /// The engine's reason for ending the transfer, which libcurl reports as an aborted callback.
-    var engineFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
-    private var began = ContinuousClock.now
+    private var delaysBody = false
     /// The time from the start to the last status line, which belongs to the final response. libcurl's own value stops
     /// at the first byte that is sent.
     private(set) var timeToResponse = Duration.zero
-    private var reported: TransferProgress?
-    private var lastSeen: TransferProgress?
-    /// The engine's round in which libcurl last read from a tunnel, and the time at which that loop started.
-    var tunnelLoop: (round: Int, began: ContinuousClock.Instant)?
-    /// Whether some written bytes were unacknowledged at the last check.
-    private var hasPendingBytes = false
-    private(set) var hasReportedAcknowledged = false
     /// Whether a response arrived over HTTP/2 before the whole body was sent. libcurl 8.4 and later then discard the
     /// rest of the body when the server ends the stream, and count it as sent.
-    var receivedEarlyResponse = false
-    /// The highest number of bytes handed to the kernel. libcurl resets its own count before a rewind.
-    private(set) var mostSent: Int64 = 0
+    private(set) var receivedEarlyResponse = false
 
-    init(_ request: TransferRequest, sink: any TransferSink) {
-        self.request = request
-        self.sink = sink
+    override init(_ request: TransferRequest, sink: any TransferSink) {
         assembler = ResponseAssembler(limits: request.options.limits)
-        watch = TransferWatch(limits: request.options.limits, now: .now)
-        pacer = SendPacer(rate: request.options.rateLimit)
-        direct = DirectSend(request)
         sendsTLSRecords = request.sendsTLSRecords
+        super.init(request, sink: sink)
     }
+
+    override var key: UInt { address }
+
+    /// Whether libcurl may use HTTP/2, where the kernel's counters do not belong to a single transfer.
+    var mayUseHTTP2: Bool { request.options.httpVersion == .http2 }
 
     // MARK: - Start
 
-    /// Creates the body's reader and configures a handle.
-    func begin(on engine: CurlEngine, handle: EasyHandle, wake: @escaping @Sendable () -> Void) throws(TransferError) {
-        self.engine = engine
-        origin = try engine.originCache.check(request)
-        if let body = request.body, body.length != 0 {
-            do {
-                feed = try BodyFeed(body, wake: wake)
-            } catch {
-                throw TransferError(
-                    .bodyFailed, "The body can't be read: \(error)".sentence, outcome: .notSent, cause: error)
-            }
+    /// Creates the body's reader, configures a handle, and gives it to libcurl.
+    override func begin(on engine: CurlEngine) throws(TransferError) {
+        try super.begin(on: engine)
+        origin = try engine.targetCache.check(request).origin
+        guard let handle = engine.handles.take() else {
+            throw TransferError(.other, "libcurl could not create a handle: out of memory.", outcome: .notSent)
         }
-        if direct.isAllowed { feed?.allowSending() }
+        try openBody { [inbox = engine.inbox, address = handle.address] in inbox.post(.readable(address)) }
         isFetchingChallenge = request.options.digest != nil
         expectsContinue = request.shouldExpectContinue && engine.expectContinueCache.mayExpectContinue(origin)
         headers = .headers(of: request, expectsContinue: expectsContinue)
@@ -97,45 +61,47 @@ final class CurlTransfer: @unchecked Sendable {
             challengeHeaders = .headers(of: request, expectsContinue: expectsContinue, isChallengeRequest: true)
         }
         resolve = .connectTo(request.options.resolve)
-        handle.reset()
-        handle.configure(for: request, isAlone: engine.isIdle, headers: headers, resolve: resolve)
-        if isFetchingChallenge { handle.set(CURLOPT_HTTPHEADER, challengeHeaders) }
         do {
-            lists = try handle.set(request.options.curlOptions)
-            handle.forbidReuseIfNeeded(request)
+            try configure(handle, on: engine)
         } catch {
             closeBody()
             throw error
         }
-        handle.setCallbacks(transfer: self, engine: engine)
-        if let (option, code) = handle.rejectedOption {
-            closeBody()
-            throw TransferError(
-                .invalidRequest, "libcurl rejected option \(option.rawValue): \(CurlFailure.quote(code)).",
-                outcome: .notSent)
-        }
         address = handle.address
         easy = handle
-        began = .now
-        watch = TransferWatch(limits: request.options.limits, now: began)
-        isRunning = true
+        hasBegun()
+        if mayUseHTTP2 { engine.transfersOverHTTP2 += 1 }
     }
 
-    func add(to multi: borrowing MultiHandle) -> CURLMcode {
-        multi.add(easy!)
+    private func configure(_ handle: EasyHandle, on engine: CurlEngine) throws(TransferError) {
+        handle.reset()
+        handle.configure(for: request, isAlone: engine.isIdle, headers: headers, resolve: resolve)
+        if isFetchingChallenge { handle.set(CURLOPT_HTTPHEADER, challengeHeaders) }
+        lists = try handle.set(request.options.curlOptions)
+        handle.forbidReuseIfNeeded(request)
+        handle.setCallbacks(transfer: self, engine: engine)
+        try handle.checkOptions()
+        let code = engine.inbox.multi.add(handle)
+        guard code == CURLM_OK else {
+            throw TransferError(
+                .other, "libcurl rejected the transfer (CURLMcode \(code.rawValue)).", outcome: .notSent)
+        }
     }
 
     /// Removes the transfer from libcurl. This closes the socket of an unfinished transfer.
-    func remove(from multi: borrowing MultiHandle) -> EasyHandle? {
-        if let easy { multi.remove(easy) }
-        if let socket = probe?.socket { engine?.sockets.forget(self, on: socket) }
-        defer { (easy, engine) = (nil, nil) }
-        return easy
+    override func release(from engine: CurlEngine) {
+        if mayUseHTTP2 { engine.transfersOverHTTP2 -= 1 }
+        if let easy {
+            engine.inbox.multi.remove(easy)
+            if isReusable { engine.handles.put(easy) }
+        }
+        if let socket = probe?.socket { engine.sockets.forget(self, on: socket) }
+        easy = nil
+        super.release(from: engine)
     }
 
-    func closeBody() {
-        feed?.close()
-    }
+    /// Whether the handle may be used again: libcurl reported success.
+    private var isReusable = false
 
     // MARK: - Called by libcurl
 
@@ -144,8 +110,8 @@ final class CurlTransfer: @unchecked Sendable {
     /// - Returns: Whether it may be. libcurl calls this a second time when it wants to send a request again.
     func connectionIsReady(_ endpoints: ConnectionEndpoints) -> Bool {
         guard connection == nil || canResend else {
-            if !isResponseFinal {
-                engineFailure = (.connectionLost, "The connection was lost before a response arrived.", nil)
+            if !isChallengedAgain {
+                engineFailure = Failure(.connectionLost, "The connection was lost before a response arrived.")
             }
             return false
         }
@@ -157,44 +123,22 @@ final class CurlTransfer: @unchecked Sendable {
         }
         assembler.requestWillBegin()
         let isReused = easy!.long(CURLINFO_NUM_CONNECTS) == 0
-        let connection = TransferConnection(
-            isReused: isReused, peerAddress: request.options.unixSocket ?? endpoints.peerAddress,
-            peerPort: Int(endpoints.peerPort))
-        let isFirst = self.connection == nil
-        self.connection = connection
         // An HTTP/2 connection is shared, so the kernel's counters do not belong to this transfer.
         if !mayUseHTTP2 { probe = engine?.sockets.claim(endpoints, for: self) }
         // Any bytes that could be read now are not a response to this request.
         if isReused, probe?.hasInput == true {
-            engineFailure = (
-                .connectionLost, "The server closed the connection, or sent a response without a request.", nil
-            )
+            engineFailure = Failure(
+                .connectionLost, "The server closed the connection, or sent a response without a request.")
             return false
         }
         (tlsCounter, framing) = (TLSByteCounter(), 0)
-        if isFirst { sink?.transfer(.connected(connection)) }
+        connected(
+            TransferConnection(
+                isReused: isReused, peerAddress: request.options.unixSocket ?? endpoints.peerAddress,
+                peerPort: Int(endpoints.peerPort)))
         if assembler.head?.status.code == 417 { expectationFailed = true }
-        corkHead()
         delaysBody = isReused && needsOwnSegments
         return true
-    }
-
-    /// Holds back the head of the request until the first bytes of the body follow immediately, since libcurl writes
-    /// the head separately. This saves a packet and a wake-up of the peer.
-    ///
-    /// Not used if both would fit into one segment, whose maximum size is just under 64 KiB: the acknowledgement of a
-    /// request that is read and then reset depends on two segments (decision 0003).
-    private func corkHead() {
-        guard let length = request.body?.length, length > 64 << 10 else { return }
-        guard !expectsContinue, !isFetchingChallenge else { return }
-        setCorked()
-    }
-
-    /// Makes the kernel hold back partial segments until libcurl's round is over.
-    private func setCorked() {
-        guard probe != nil, let engine else { return }
-        probe!.setCorked(true)
-        engine.corked.append(self)
     }
 
     /// Whether the server can't have acted on the bytes sent so far: it requested the same request without `Expect`
@@ -206,7 +150,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Whether the server rejected the credentials sent in response to its challenge, for example because its nonce has
     /// expired. Only another attempt may repeat the request; otherwise it could repeat indefinitely.
-    var isChallengedAgain: Bool {
+    private var isChallengedAgain: Bool {
         request.options.digest != nil && !isFetchingChallenge && assembler.head?.status.code == 401
     }
 
@@ -214,43 +158,41 @@ final class CurlTransfer: @unchecked Sendable {
         guard feed != nil else { return .bytes(0) }
         // libcurl ignores a pause before the connection is established.
         guard !isPaused, !waitsForHead() else { return .pause }
-        delayedUntil = nil
-        let most = pacer.rate == nil ? sendDirectly(buffer.count) : pacedAllowance()
-        guard let most, let room = readable(most) else { return .pause }
+        endDelay()
+        guard let most = pacer.rate == nil ? buffer.count : pacedAllowance() else { return .pause }
         // All bytes handed over before have been sent, so any excess in libcurl's count is chunk framing.
         if feed!.length == nil { framing = max(framing, uploaded - feed!.bytesRead) }
         if sendsTLSRecords, let written = probe?.writtenAtMost {
             tlsCounter.align(body: uploaded - framing, writtenAtMost: written)
         }
-        let answer = unsafe feed!.fill(UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(room)))
-        if case .bytes(let count) = answer {
-            pacer.consume(count)
-            if sendsTLSRecords, count > TLSByteCounter.maxRecordSize { setCorked() }
+        let result = unsafe feed!.fill(UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(most)))
+        if case .bytes(let count) = result { pacer.consume(count) }
+        if result == .abort, let failure = feed?.failure {
+            engineFailure = Failure(.bodyFailed, "The body can't be read: \(failure)".sentence, cause: failure)
         }
-        if answer == .abort, let failure = feed?.failure {
-            engineFailure = (.bodyFailed, "The body can't be read: \(failure)".sentence, failure)
-        }
-        return answer
+        return result
     }
 
-    /// Returns the number of bytes that the rate limit permits, or `nil` to ask again at ``delayedUntil``.
-    private func pacedAllowance() -> Int? {
-        let now = ContinuousClock.now
-        let room = pacer.allowance(now: now)
-        if room == 0 { delayBody(until: pacer.due(now: now)) }
-        return room == 0 ? nil : room
+    /// Returns whether the body must not be read yet. True once for each request on a reused connection that
+    /// ``needsOwnSegments``: libcurl writes the head when the read callback pauses.
+    private func waitsForHead() -> Bool {
+        guard delaysBody else { return false }
+        delaysBody = false
+        delayBody(until: .now)
+        return true
     }
 
-    func delayBody(until due: ContinuousClock.Instant) {
-        delayedUntil = due
-        engine?.release(by: due)
+    /// Whether the body must wait until the head was sent, so that they are sent in two segments (decision 0003). A
+    /// longer body fills several segments anyway, and a request that expects 100-continue waits in any case.
+    private var needsOwnSegments: Bool {
+        CurlLibrary.joinsHeadAndBody && probe != nil && !expectsContinue && (feed?.length ?? 0) <= 64 << 10
     }
 
     /// Returns whether libcurl may rewind the body to send it again, for example after the connection died. Allowed
     /// only if no byte of the body was handed over; the session decides about other repetitions.
     func allowsRewind(to offset: Int) -> Bool {
-        mostSent = max(mostSent, feed?.bytesRead ?? 0)
-        return offset == 0 && mostSent == 0
+        most = max(most, feed?.bytesRead ?? 0)
+        return offset == 0 && most == 0
     }
 
     func receiveHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -259,11 +201,11 @@ final class CurlTransfer: @unchecked Sendable {
             // "HTTP/" starts a head; field names contain no slash.
             if line.count > 4, line[4] == UInt8(ascii: "/") {
                 timeToResponse = .now - began
-                responseDidBegin()
             }
             if try assembler.appendLine(line), let head = assembler.head, !isExpectationFailure(head),
                 !isFetchingChallenge
             {
+                if mayUseHTTP2, feed != nil, !isBodySent(uploaded) { receivedEarlyResponse = true }
                 reportHead(head)
             }
             return true
@@ -284,7 +226,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     func socketWillClose() {
-        mostSent = max(mostSent, uploaded - framing)
+        most = max(most, uploaded - framing)
         probe?.release()
     }
 
@@ -295,62 +237,25 @@ final class CurlTransfer: @unchecked Sendable {
 
     private func fail(_ failure: ResponseAssembler.Failure) {
         let (code, message) = CurlFailure.error(for: failure, limits: request.options.limits)
-        engineFailure = (code, message, nil)
+        engineFailure = Failure(code, message)
     }
 
     // MARK: - Control by the engine
 
-    /// Checks the timers and the socket, and reports progress.
-    ///
-    /// - Returns: The limit that expired, if any.
-    func tick(now: ContinuousClock.Instant) -> TransferError.Code? {
-        let (progress, isAcknowledged) = measureProgress()
-        report(progress, isAcknowledged: isAcknowledged)
-        let snapshot = TransferWatch.TransferSnapshot(
-            isConnected: connection != nil, isPaused: isPaused, bytesRead: feed?.bytesRead ?? 0, sent: progress.sent,
-            acknowledged: progress.acknowledged, hasPendingBytes: hasPendingBytes,
-            hasEarlyResponse: mayUseHTTP2 && assembler.head != nil,
-            isRequestAcknowledged: isAcknowledged || isFetchingChallenge)
-        return watch.check(snapshot, now: now)
-    }
+    override func pauseDidChange() { applyPause() }
 
-    func setPaused(_ paused: Bool) {
-        guard isRunning, isPaused != paused else { return }
-        isPaused = paused
-        applyPause()
-    }
-
-    /// Called when the body has bytes again.
-    func bodyIsReadable() {
-        guard isRunning, feed?.isWaiting == true, !isPaused else { return }
-        applyPause()
-    }
-
-    func limit(to rate: ByteCount?) {
-        guard isRunning else { return }
-        pacer.limit(to: rate, now: .now)
-        if delayedUntil != nil { resumeBody() }
-    }
-
-    /// Continues a body that waits for its rate limit, if it is due.
-    func resumeIfDue(_ now: ContinuousClock.Instant) {
-        if let due = delayedUntil, due <= now { resumeBody() }
-    }
-
-    private func resumeBody() {
-        delayedUntil = nil
-        if isRunning, !isPaused { applyPause() }
-    }
+    override func continueBody() { applyPause() }
 
     private func applyPause() {
         unsafe curl_easy_pause(easy!.raw, isPaused ? CURLPAUSE_ALL : CURLPAUSE_CONT)
     }
 
-    // MARK: - Snapshots
+    override var hasEarlyResponse: Bool { mayUseHTTP2 && assembler.head != nil }
 
-    /// Returns the position in the body, and whether the peer has acknowledged the whole request.
-    func measureProgress() -> (TransferProgress, isRequestAcknowledged: Bool) {
-        guard connection != nil else { return (TransferProgress(sent: 0, acknowledged: 0, accuracy: accuracy), false) }
+    // MARK: - Progress
+
+    override func measureProgress() -> (TransferProgress, isRequestAcknowledged: Bool) {
+        guard connection != nil else { return super.measureProgress() }
         var sent = min(uploaded - framing, feed?.bytesRead ?? 0)
         // After everything was acknowledged, nothing changes; a check costs two system calls.
         if hasReportedAcknowledged, let last = lastSeen, last.sent == sent { return (last, true) }
@@ -359,39 +264,76 @@ final class CurlTransfer: @unchecked Sendable {
             return (TransferProgress(sent: sent, acknowledged: sent, accuracy: .estimated), isBodySent(sent))
         }
         sent = max(sent, min(tlsCounter.bytesSent(writtenAtLeast: sample.written), feed?.bytesRead ?? 0))
-        let pending = Int64(sample.pending)
-        hasPendingBytes = pending > 0
-        let acknowledged = max(reported?.acknowledged ?? 0, max(0, sent - pending))
-        let progress = TransferProgress(sent: sent, acknowledged: min(sent, acknowledged), accuracy: accuracy)
-        lastSeen = progress
-        return (progress, isBodySent(sent) && pending == 0)
+        return (progress(sent: sent, pending: sample.pending), isBodySent(sent) && sample.pending == 0)
     }
 
-    /// The number of body bytes handed to the kernel, by libcurl or directly.
-    var uploaded: Int64 {
-        (easy?.offset(CURLINFO_SIZE_UPLOAD_T) ?? 0) + (feed?.sentDirectly ?? 0)
+    /// The number of body bytes that libcurl has handed to the kernel.
+    private var uploaded: Int64 { easy?.offset(CURLINFO_SIZE_UPLOAD_T) ?? 0 }
+
+    // MARK: - End
+
+    /// libcurl's result, if it has ended the transfer.
+    private var completionCode: CURLcode?
+
+    /// Called when libcurl has ended the transfer.
+    func complete(_ code: CURLcode) {
+        completionCode = code
+        isReusable = code == CURLE_OK
     }
 
-    func isBodySent(_ sent: Int64) -> Bool {
-        guard let feed else { return connection != nil }
-        return feed.length.map { sent >= $0 } ?? feed.isAtEnd
+    override var received: ResponseAssembler { assembler }
+    override var mostSent: Int64 { most }
+    override var hasOwnCounters: Bool { probe != nil }
+    override var isResponseEarly: Bool { receivedEarlyResponse }
+    override var isWithoutBody: Bool { isFetchingChallenge }
+
+    /// If the socket has no count of acknowledged bytes, written bytes count as acknowledged. Over HTTP/2, libcurl does
+    /// not report when the head was sent, so it counts once the connection is ready.
+    override func hasAcknowledgedBytes(sent: Int64) -> Bool {
+        guard probe == nil else { return probe?.sample()?.acknowledged ?? 0 > 0 }
+        return sent > 0 || mayUseHTTP2 && connection != nil
     }
 
-    private var accuracy: ProgressAccuracy {
-        if let feed, feed.length == nil { return .estimated }
-        if mayUseHTTP2 || request.isOverTLS { return .estimated }
-        return request.options.proxy == nil ? .exact : .acknowledgedByProxy
-    }
-
-    func report(_ progress: TransferProgress, isAcknowledged: Bool) {
-        guard let sink, connection != nil else { return }
-        if sink.wantsProgress, progress != reported {
-            reported = progress
-            sink.transfer(.progress(progress))
+    override var failure: Failure? {
+        let code = completionCode
+        if let engineFailure { return engineFailure }
+        // libcurl wanted to repeat the request, although its response is final.
+        if isChallengedAgain, code == CURLE_SEND_FAIL_REWIND || code == CURLE_ABORTED_BY_CALLBACK { return nil }
+        if code == CURLE_OK || isCompleteDespiteReset(code) { return nil }
+        return easy.map {
+            CurlFailure.failure(
+                code ?? CURLE_OK, of: $0, isConnected: connection != nil, sawResponseHead: assembler.head != nil)
         }
-        if isAcknowledged, !hasReportedAcknowledged, feed != nil {
-            hasReportedAcknowledged = true
-            sink.transfer(.bodyAcknowledged)
-        }
+    }
+
+    /// Returns whether the server sent a complete response over HTTP/2 and ended the stream before it had received the
+    /// whole body (RFC 9113 section 8.1). libcurl 7.88 then fails to send the rest; it sets an error text only for a
+    /// stream that did not end cleanly.
+    private func isCompleteDespiteReset(_ code: CURLcode?) -> Bool {
+        code == CURLE_HTTP2_STREAM && assembler.head != nil && easy?.lastError.isEmpty == true
+    }
+
+    override var metrics: TransferMetrics {
+        guard let easy else { return TransferMetrics() }
+        var metrics = TransferMetrics(connecting: easy)
+        metrics.total = easy.microseconds(CURLINFO_TOTAL_TIME_T)
+        metrics.firstByte = min(timeToResponse, metrics.total)
+        metrics.connection = connection
+        let body = CurlLibrary.countsBodyInRequestSize ? 0 : uploaded
+        metrics.requestBytes = Int64(easy.long(CURLINFO_REQUEST_SIZE)) + body
+        metrics.responseBytes = Int64(easy.long(CURLINFO_HEADER_SIZE)) + easy.offset(CURLINFO_SIZE_DOWNLOAD_T)
+        metrics.connectionsMade = easy.long(CURLINFO_NUM_CONNECTS)
+        metrics.httpVersion = EasyHandle.httpVersionName(easy.long(CURLINFO_HTTP_VERSION))
+        return metrics
+    }
+}
+
+extension TransferMetrics {
+    /// The timings of a connection that libcurl has made.
+    init(connecting easy: EasyHandle) {
+        self.init()
+        nameLookup = easy.microseconds(CURLINFO_NAMELOOKUP_TIME_T)
+        connect = easy.microseconds(CURLINFO_CONNECT_TIME_T)
+        tls = easy.microseconds(CURLINFO_APPCONNECT_TIME_T)
     }
 }

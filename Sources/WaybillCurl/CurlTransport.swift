@@ -76,7 +76,8 @@ public final class CurlTransport: UploadTransport {
             logger?.warning("certificate not verified", metadata: ["upload": "\(request.id)"])
         }
         logger?.debug("attempt started", metadata: ["upload": "\(request.id)", "method": "\(request.method)"])
-        let transfer = CurlTransfer(request, sink: sink)
+        let transfer =
+            request.isForHTTP1Transfer ? HTTP1Transfer(request, sink: sink) : CurlTransfer(request, sink: sink)
         guard let inbox = post(.start(transfer)) else {
             transfer.reportEnd(CurlFailure.withoutEngine(request))
             return NoTransferControl()
@@ -95,10 +96,10 @@ private struct NoTransferControl: TransferControl {
 
 /// Posts a command for each call. The inbox keeps their order, so a cancel never overtakes its start.
 private final class CurlTransferControl: TransferControl {
-    private let transfer: CurlTransfer
+    private let transfer: Transfer
     private let inbox: EngineInbox
 
-    init(transfer: CurlTransfer, inbox: EngineInbox) {
+    init(transfer: Transfer, inbox: EngineInbox) {
         self.transfer = transfer
         self.inbox = inbox
     }

@@ -1,14 +1,9 @@
 import WaybillCore
 
-/// Decides when and how many bytes may be sent from a file directly to the socket, without libcurl. It has no side
-/// effects; all observations are parameters.
+/// Decides when and how many bytes are sent from a file directly to the socket (`sendfile(2)`). It has no side effects;
+/// all observations are parameters.
 ///
-/// libcurl does not support `sendfile(2)`: two copies of each byte, from the file and to the socket, are most of the
-/// cost of a large upload. But libcurl asks for more of the body when it has sent almost all it was given, and reports
-/// how much it has sent. If it has sent everything, the read callback may first send bytes of its own on the same
-/// socket and then return a few bytes to libcurl. With those, libcurl continues as usual: it waits for the socket,
-/// notices responses and broken connections, and asks again. It does not count the directly sent bytes, so Waybill
-/// does.
+/// Two copies of each byte, from the file and to the socket, are most of the cost of a large upload.
 struct DirectSend {
     /// Whether direct sending is allowed for this transfer. Whether it is possible is determined while sending.
     let isAllowed: Bool
@@ -17,8 +12,6 @@ struct DirectSend {
     private(set) var unacknowledgedEnd: Int64?
     private var pollDelay = Self.initialPollDelay
 
-    /// The number of bytes that libcurl receives first: it must have sent something before bytes are sent directly.
-    static let initialBytes = 64 << 10
     /// The maximum per call, so that other transfers get their turn.
     static let maxBytesPerCall = 4 << 20
     /// The end of a body is always read; it is sent while the directly sent bytes are being acknowledged.
@@ -29,24 +22,12 @@ struct DirectSend {
     static let maximumPollDelay = Duration.milliseconds(16)
 
     init(_ request: TransferRequest) {
-        isAllowed =
-            CurlLibrary.reliesOnReadCallbackForEnd && request.options.httpVersion == .http1 && !request.isOverTLS
-            && !request.hasProxyOverTLS
-            // libcurl compares its count with the length if a challenge arrives late, and other options may have any
-            // effect.
-            && request.options.digest == nil && request.options.curlOptions.isEmpty
-            && (request.body?.length ?? 0) > 2 * Self.alwaysReadBytes
+        isAllowed = !request.sendsTLSRecords && (request.body?.length ?? 0) > 2 * Self.alwaysReadBytes
     }
 
     /// Returns the number of bytes that may be sent directly now.
     static func sendableCount(bytesRead: Int64, of length: Int64) -> Int {
         Int(max(0, min(Int64(maxBytesPerCall), length - bytesRead - Int64(alwaysReadBytes))))
-    }
-
-    /// Returns the number of bytes that libcurl receives after each direct send. With fewer unsent bytes than 1/32 of
-    /// its buffer, libcurl would ask for more, and would hold unsent bytes whenever the socket is full.
-    static func libcurlShare(ofBuffer buffer: Int) -> Int {
-        max(16 << 10, buffer / 32)
     }
 
     /// Records that bytes up to `end` were sent directly.

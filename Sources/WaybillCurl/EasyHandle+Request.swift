@@ -10,23 +10,33 @@ extension EasyHandle {
     func configure(
         for request: TransferRequest, isAlone: Bool, headers: borrowing StringList, resolve: borrowing StringList
     ) {
+        configureConnection(for: request, resolve: resolve)
+        set(CURLOPT_FOLLOWLOCATION, false)
+        set(CURLOPT_HTTPHEADER, headers)
+        if let digest = request.options.digest { configureDigest(digest) }
+        configureMethod(request, isAlone: isAlone)
+        if case .above(_, let wait) = request.options.expectContinue {
+            set(CURLOPT_EXPECT_100_TIMEOUT_MS, max(1, min(wait, request.options.limits.stall).wholeMilliseconds))
+        }
+    }
+
+    /// Sets the options that affect the connection.
+    func configureConnection(for request: TransferRequest, resolve: borrowing StringList) {
         set(CURLOPT_URL, request.url)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PATH_AS_IS, true)
-        set(CURLOPT_FOLLOWLOCATION, false)
         set(CURLOPT_NOSIGNAL, true)
         // Otherwise, removing a transfer would wait for the resolver's thread and block the whole engine.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-        set(CURLOPT_HTTPHEADER, headers)
         if unsafe resolve.first != nil { set(CURLOPT_CONNECT_TO, resolve) }
-        if let digest = request.options.digest { configureDigest(digest) }
-        configureMethod(request, isAlone: isAlone)
         configureNetwork(request.options)
         set(
             CURLOPT_HTTP_VERSION,
             request.options.httpVersion == .http1 ? wb_http_version_1_1 : wb_http_version_2_tls)
-        configureLimits(request)
+        // The engine enforces the limit; libcurl's limit is a fallback, because its default is 300 s.
+        set(CURLOPT_CONNECTTIMEOUT_MS, request.options.limits.connect.wholeMilliseconds + 5_000)
+        set(CURLOPT_TCP_KEEPALIVE, true)
     }
 
     private func configureMethod(_ request: TransferRequest, isAlone: Bool) {
@@ -59,15 +69,6 @@ extension EasyHandle {
         set(CURLOPT_HTTPAUTH, wb_auth_digest)
         set(CURLOPT_USERNAME, digest.user)
         set(CURLOPT_PASSWORD, digest.password.value)
-    }
-
-    private func configureLimits(_ request: TransferRequest) {
-        // The engine enforces the limit; libcurl's limit is a fallback, because its default is 300 s.
-        set(CURLOPT_CONNECTTIMEOUT_MS, request.options.limits.connect.wholeMilliseconds + 5_000)
-        if case .above(_, let wait) = request.options.expectContinue {
-            set(CURLOPT_EXPECT_100_TIMEOUT_MS, max(1, min(wait, request.options.limits.stall).wholeMilliseconds))
-        }
-        set(CURLOPT_TCP_KEEPALIVE, true)
     }
 
     /// Returns the size of the upload buffer.

@@ -1,4 +1,5 @@
 import CWaybillCurl
+import WaybillCore
 
 /// The owner of a `CURL *`, which frees it and sets its options with typed methods.
 ///
@@ -63,6 +64,27 @@ import CWaybillCurl
 
     func record(_ option: CURLoption, _ code: CURLcode) {
         if code != CURLE_OK, rejectedOption == nil { rejectedOption = (option, code) }
+    }
+
+    /// Throws if libcurl rejected an option.
+    func checkOptions() throws(TransferError) {
+        guard let (option, code) = rejectedOption else { return }
+        throw TransferError(
+            .invalidRequest, "libcurl rejected option \(option.rawValue): \(CurlFailure.quote(code)).",
+            outcome: .notSent)
+    }
+
+    func string(_ info: CURLINFO) -> String {
+        var text: UnsafeMutablePointer<CChar>?
+        unsafe wb_getinfo_string(raw, info, &text)
+        return unsafe text.map { unsafe String(cString: $0) } ?? ""
+    }
+
+    /// The socket of the last connection; negative if it is closed.
+    var activeSocket: Int32 {
+        var socket: curl_socket_t = -1
+        unsafe wb_getinfo_socket(raw, CURLINFO_ACTIVESOCKET, &socket)
+        return socket
     }
 
     func long(_ info: CURLINFO) -> Int {

@@ -4,11 +4,11 @@ import WaybillCore
 
 /// A command from another thread to the engine.
 enum EngineCommand: Sendable {
-    case start(CurlTransfer)
-    case cancel(CurlTransfer)
-    case pause(CurlTransfer)
-    case resume(CurlTransfer)
-    case limit(CurlTransfer, ByteCount?)
+    case start(Transfer)
+    case cancel(Transfer)
+    case pause(Transfer)
+    case resume(Transfer)
+    case limit(Transfer, ByteCount?)
     /// A body that had no bytes available has some now. Its transfer is identified by the address of the handle,
     /// because a user's body may retain its wake-up closure indefinitely. If the closure is called after the transfer
     /// has ended, another body may be read once too often.
@@ -28,18 +28,20 @@ final class EngineInbox: Sendable {
 
     private let state = Locked(State())
     let multi: MultiHandle
+    let poller: SocketPoller
 
-    init(multi: MultiHandle) {
+    init(multi: MultiHandle, poller: SocketPoller) {
         self.multi = multi
+        self.poller = poller
     }
 
     /// Appends a command. Ignored after ``close()``.
     func post(_ command: EngineCommand) {
-        state.withLock { [multi] state in
+        state.withLock { [poller] state in
             guard !state.isClosed else { return }
             state.commands.append(command)
-            // Under the lock, because the multi handle is freed after `close()` has acquired the lock.
-            if state.isAsleep { multi.wake() }
+            // Under the lock, because the poller is freed after `close()` has acquired the lock.
+            if state.isAsleep { poller.wake() }
             state.isAsleep = false
         }
     }
@@ -65,14 +67,22 @@ final class EngineInbox: Sendable {
         return true
     }
 
-    /// Sleeps in libcurl's poll, unless a command has arrived meanwhile.
-    func sleep(milliseconds: Int32) {
+    /// Sleeps until a socket is ready, the time has passed, or a command arrives; not at all if one has arrived
+    /// meanwhile.
+    ///
+    /// - Parameter inLibcurl: Whether libcurl has sockets and timers to wait for, too.
+    func sleep(milliseconds: Int32, inLibcurl: Bool) {
+        guard milliseconds > 0 else { return }
         let maySleep = state.withLock { state in
             state.isAsleep = state.commands.isEmpty
             return state.isAsleep
         }
         guard maySleep else { return }
-        multi.poll(milliseconds: milliseconds)
+        if inLibcurl {
+            multi.poll(milliseconds: milliseconds, and: poller.descriptor)
+        } else {
+            poller.waitForEvents(milliseconds: milliseconds)
+        }
         state.withLock { $0.isAsleep = false }
     }
 
@@ -91,6 +101,7 @@ final class EngineInbox: Sendable {
             state.commands = []
         }
         multi.free()
+        poller.free()
     }
 }
 

@@ -1,6 +1,6 @@
 import CWaybillCurl
 
-/// The owner of an engine's `CURLM *`. Only the engine's thread may use it, except for ``wake()``.
+/// The owner of an engine's `CURLM *`. Only the engine's thread may use it.
 @safe struct MultiHandle: @unchecked Sendable {
     private let raw: UnsafeMutableRawPointer
 
@@ -46,13 +46,9 @@ import CWaybillCurl
         return (UInt(bitPattern: handle), code)
     }
 
-    /// Sleeps until a socket is ready, a libcurl timer is due, ``wake()`` is called, or the time has passed.
-    func poll(milliseconds: Int32) {
-        unsafe curl_multi_poll(raw, nil, 0, milliseconds, nil)
-    }
-
-    /// Ends the current or next ``poll(milliseconds:)``. May be called from any thread (`curl_multi_wakeup(3)`).
-    func wake() {
-        unsafe curl_multi_wakeup(raw)
+    /// Sleeps until a socket is ready, a libcurl timer is due, `descriptor` is readable, or the time has passed.
+    func poll(milliseconds: Int32, and descriptor: Int32) {
+        var other = curl_waitfd(fd: descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+        unsafe curl_multi_poll(raw, &other, 1, milliseconds, nil)
     }
 }

@@ -5,13 +5,13 @@ import WaybillCore
 /// Validates a request before a handle is used. Rejects requests that libcurl would alter and headers that affect
 /// framing.
 enum RequestCheck {
-    /// - Returns: The origin of the URL (RFC 9110 section 4.3.1): scheme, host, port.
+    /// - Returns: The parts of the URL.
     /// - Throws: ``TransferError/Code/invalidURL`` or ``TransferError/Code/invalidRequest``, outcome `notSent`.
     @discardableResult
-    static func check(_ request: TransferRequest) throws(TransferError) -> String {
-        let origin = try origin(of: request.url)
-        try check(request, origin: origin)
-        return origin
+    static func check(_ request: TransferRequest) throws(TransferError) -> RequestTarget {
+        let target = try target(of: request.url)
+        try check(request, origin: target.origin)
+        return target
     }
 
     /// Checks everything except the URL, whose origin is known.
@@ -47,10 +47,10 @@ enum RequestCheck {
     }
 
     /// Parses the URL with libcurl (`curl_url_set(3)`), then checks its scheme and host.
-    static func origin(of text: String) throws(TransferError) -> String {
+    static func target(of text: String) throws(TransferError) -> RequestTarget {
         guard let url = unsafe curl_url() else { throw invalidRequest("Out of memory.") }
         defer { unsafe curl_url_cleanup(url) }
-        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
+        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_PATH_AS_IS)
         let code = unsafe curl_url_set(url, CURLUPART_URL, text, flags)
         guard code == CURLUE_OK else {
             let reason = unsafe String(cString: curl_url_strerror(code))
@@ -71,7 +71,12 @@ enum RequestCheck {
                 outcome: .notSent)
         }
         let port = unsafe part(CURLUPART_PORT, of: url, flags: UInt32(CURLU_DEFAULT_PORT)) ?? ""
-        return "\(scheme)://\(host.lowercased()):\(port)"
+        let isDefaultPort = port == (scheme == "https" ? "443" : "80")
+        let query = unsafe part(CURLUPART_QUERY, of: url)
+        return RequestTarget(
+            origin: "\(scheme)://\(host.lowercased()):\(port)",
+            hostField: isDefaultPort ? host : "\(host):\(port)",
+            path: (unsafe part(CURLUPART_PATH, of: url) ?? "/") + (query.map { "?\($0)" } ?? ""))
     }
 
     private static func part(_ part: CURLUPart, of url: OpaquePointer, flags: UInt32 = 0) -> String? {
@@ -86,21 +91,31 @@ enum RequestCheck {
     }
 }
 
-/// A cache of the most recently checked URL and its origin: consecutive uploads usually have the same URL.
-struct OriginCache {
-    private var last: (url: String, origin: String)?
+/// The parts of a URL that a request consists of.
+struct RequestTarget {
+    /// The origin (RFC 9110 section 4.3.1): scheme, host, port.
+    var origin: String
+    /// The value of the `Host` field.
+    var hostField: String
+    /// The path and query of the request line.
+    var path: String
+}
+
+/// A cache of the most recently checked URL and its parts: consecutive uploads usually have the same URL.
+struct RequestTargetCache {
+    private var last: (url: String, target: RequestTarget)?
 
     /// Checks a request like ``RequestCheck/check(_:)``, without parsing the same URL again.
-    mutating func check(_ request: TransferRequest) throws(TransferError) -> String {
-        let origin: String
+    mutating func check(_ request: TransferRequest) throws(TransferError) -> RequestTarget {
+        let target: RequestTarget
         if let last, last.url.isBytewiseEqual(to: request.url) {
-            origin = last.origin
+            target = last.target
         } else {
-            origin = try RequestCheck.origin(of: request.url)
-            last = (request.url, origin)
+            target = try RequestCheck.target(of: request.url)
+            last = (request.url, target)
         }
-        try RequestCheck.check(request, origin: origin)
-        return origin
+        try RequestCheck.check(request, origin: target.origin)
+        return target
     }
 }
 

@@ -12,6 +12,11 @@ struct ResponseAssembler {
         case bodyTooLarge
         case malformedStatusLine
         case malformedContentLength
+        /// The bytes are not those of an HTTP/1 response.
+        case notHTTP
+        /// Fields that determine the end of the response are malformed or contradictory.
+        case malformedFraming
+        case malformedChunk
     }
 
     private let limits: TransferLimits
@@ -30,6 +35,12 @@ struct ResponseAssembler {
     /// The last complete head of a final response.
     private(set) var head: HTTPResponse?
     private(set) var body: [UInt8] = []
+
+    /// The length that the head announces, or `nil` if it has no `Content-Length`.
+    var contentLength: Int64? { head?.headerFields[.contentLength].flatMap { Self.length($0) } }
+
+    /// The status of the last status line.
+    var lastStatus: Int { pending.status.code }
 
     init(limits: TransferLimits) {
         self.limits = limits
@@ -106,8 +117,8 @@ struct ResponseAssembler {
         else { return }
         let value = line.extracting((colon + 1)...).string
         let trimmed = value.trimmingHTTPWhitespace()
-        guard HTTPField.isValidValue(trimmed) else { return }
         if name == .contentLength { try checkLength(trimmed) }
+        guard HTTPField.isValidValue(trimmed) else { return }
         pending.headerFields.append(HTTPField(name: name, value: trimmed))
     }
 }
@@ -148,7 +159,7 @@ extension Span<UInt8> {
         return true
     }
 
-    fileprivate func firstIndex(of byte: UInt8) -> Int? {
+    func firstIndex(of byte: UInt8) -> Int? {
         for index in 0..<count where self[index] == byte { return index }
         return nil
     }

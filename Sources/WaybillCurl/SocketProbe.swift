@@ -20,7 +20,6 @@ struct SocketProbe {
     private(set) var socket: Int32?
     private let base: UInt64
     private var last: Sample?
-    private var isCorked = false
 
     /// Starts to observe a socket before the request is written.
     init(socket: Int32) {
@@ -56,17 +55,9 @@ struct SocketProbe {
         return wb_has_input(socket) != 0
     }
 
-    /// Makes the kernel hold back partial segments, or send them.
-    mutating func setCorked(_ isOn: Bool) {
-        guard let socket, isCorked != isOn else { return }
-        isCorked = isOn
-        wb_set_corked(socket, isOn ? 1 : 0)
-    }
-
     /// Takes the last sample and releases the socket.
     mutating func release() {
         _ = sample()
-        setCorked(false)
         socket = nil
     }
 }

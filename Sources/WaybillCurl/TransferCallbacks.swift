@@ -8,12 +8,17 @@ import WaybillCore
 extension EasyHandle {
     func setCallbacks(transfer: CurlTransfer, engine: CurlEngine) {
         let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
-        let owner = unsafe Unmanaged.passUnretained(engine).toOpaque()
         record(CURLOPT_READFUNCTION, unsafe wb_setopt_read(raw, readBody, context))
         record(CURLOPT_SEEKFUNCTION, unsafe wb_setopt_seek(raw, seekBody, context))
         record(CURLOPT_HEADERFUNCTION, unsafe wb_setopt_header(raw, receiveHeaderLine, context))
         record(CURLOPT_WRITEFUNCTION, unsafe wb_setopt_write(raw, receiveResponseBody, context))
         record(CURLOPT_PREREQFUNCTION, unsafe wb_setopt_prereq(raw, beforeRequest, context))
+        setConnectionCallbacks(transfer: transfer, engine: engine)
+    }
+
+    func setConnectionCallbacks(transfer: Transfer, engine: CurlEngine) {
+        let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
+        let owner = unsafe Unmanaged.passUnretained(engine).toOpaque()
         record(CURLOPT_SOCKOPTFUNCTION, unsafe wb_setopt_open_socket(raw, openSocket, owner))
         record(CURLOPT_CLOSESOCKETFUNCTION, unsafe wb_setopt_close_socket(raw, closeSocket, owner))
         guard transfer.request.options.proxy != nil else { return }
@@ -75,7 +80,7 @@ private func proxyConnectProgress(
 ) -> Int32 {
     // Any value except 0 ends the transfer with CURLE_ABORTED_BY_CALLBACK. Called in each round, so it is not counted
     // as activity.
-    let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
+    let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
     return transfer.mayContinueReadingTunnel() ? 0 : 1
 }
 
@@ -86,5 +91,7 @@ private func openSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_sock
 }
 
 private func closeSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
-    unsafe Unmanaged<CurlEngine>.fromOpaque(context!).takeUnretainedValue().sockets.close(socket)
+    let engine = unsafe Unmanaged<CurlEngine>.fromOpaque(context!).takeUnretainedValue()
+    engine.connections.encrypted(on: socket)?.socketWillClose()
+    return engine.sockets.close(socket)
 }

@@ -3,12 +3,11 @@ import WaybillCore
 
 @testable import WaybillCurl
 
-/// When files may be sent without libcurl, and what delays the end of their body.
+/// When files are sent with `sendfile(2)`, and what delays the end of their body.
 @Suite struct DirectSendTests {
     private static let length: Int64 = 10 << 20
 
     @Test func `a large body of known length over plain HTTP may be sent directly`() {
-        guard CurlLibrary.reliesOnReadCallbackForEnd else { return }
         func isAllowed(
             _ url: String = "http://h/", _ count: Int = 2 << 20, _ change: (inout TransferOptions) -> Void = { _ in }
         )
@@ -17,24 +16,17 @@ import WaybillCore
             DirectSend(.post(url, PatternBody(count), configure: change)).isAllowed
         }
         #expect(isAllowed())
-        #expect(isAllowed { $0.proxy = "http://proxy:3128" })
         #expect(isAllowed { $0.proxy = "socks5h://proxy" })
         #expect(!isAllowed("https://h/"))
         #expect(!isAllowed("HTTPS://h/"))
         #expect(!isAllowed("http://h/", 1 << 20))
         #expect(!isAllowed { $0.proxy = "https://proxy" })
         #expect(!isAllowed { $0.proxy = "HTTPS://proxy" })
-        #expect(!isAllowed { $0.httpVersion = .http2 })
-        #expect(!isAllowed { $0.digest = DigestCredential(user: "u", password: .secret("p")) })
-        #expect(!isAllowed { $0.curlOptions = [CurlOption("TCP_NODELAY", .number(1))] })
         #expect(!DirectSend(.post("http://h/", PatternBody(2 << 20, announcesLength: false))).isAllowed)
         #expect(!DirectSend(.post("http://h/")).isAllowed)
     }
 
-    @Test func `bytes for libcurl scale with its buffer, and waits double up to 16 ms`() {
-        #expect(DirectSend.libcurlShare(ofBuffer: 64 << 10) == 16 << 10)
-        #expect(DirectSend.libcurlShare(ofBuffer: 512 << 10) == 16 << 10)
-        #expect(DirectSend.libcurlShare(ofBuffer: 2 << 20) == 64 << 10)
+    @Test func `waits for acknowledgements double up to 16 ms`() {
         var direct = DirectSend(.post("http://h/", PatternBody(2 << 20)))
         #expect((0..<6).map { _ in direct.nextPollDelay() } == [1, 2, 4, 8, 16, 16].map { .milliseconds($0) })
         direct.recordSend(end: 1)

@@ -26,9 +26,9 @@ import WaybillCore
     }
 
     @Test func `the last checked URL is cached without affecting others`() throws {
-        var cache = OriginCache()
+        var cache = RequestTargetCache()
         func origin(_ url: String, _ headers: HTTPFields = [:]) throws -> String {
-            try cache.check(TransferRequest(method: .post, url: url, headers: headers))
+            try cache.check(TransferRequest(method: .post, url: url, headers: headers)).origin
         }
         #expect(try origin("http://Host/a") == "http://host:80")
         #expect(try origin("http://Host/a") == "http://host:80")

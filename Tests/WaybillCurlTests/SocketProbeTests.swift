@@ -5,23 +5,6 @@ import Testing
 @testable import WaybillCurl
 
 @Suite struct SocketProbeTests {
-    private func isCorked(_ socket: Int32) -> Bool {
-        var value: Int32 = -1
-        var size = socklen_t(MemoryLayout<Int32>.size)
-        _ = unsafe getsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, &size)
-        return value == 1
-    }
-
-    @Test func `corked segments are sent when the socket is released`() throws {
-        let server = try LoopbackServer()
-        let connection = try LoopbackConnection(to: server.port)
-        var probe = SocketProbe(socket: connection.socket)
-        probe.setCorked(true)
-        #expect(isCorked(connection.socket))
-        probe.release()
-        #expect(!isCorked(connection.socket))
-    }
-
     @Test func `lower and upper bounds of written bytes are equal while idle`() throws {
         let server = try LoopbackServer()
         let connection = try LoopbackConnection(to: server.port)

@@ -9,6 +9,8 @@
 #include <curl/curl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #pragma clang assume_nonnull begin
 
@@ -58,6 +60,9 @@ CURLcode wb_setopt_close_socket(CURL *handle, wb_close_callback callback, void *
 
 CURLcode wb_getinfo_long(CURL *handle, CURLINFO info, long *value);
 CURLcode wb_getinfo_off(CURL *handle, CURLINFO info, curl_off_t *value);
+// libcurl owns the string, which is valid until the next call with the handle.
+CURLcode wb_getinfo_string(CURL *handle, CURLINFO info, char *_Nullable *_Nonnull value);
+CURLcode wb_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
 
 CURLMcode wb_multi_setopt_long(CURLM *multi, CURLMoption option, long value);
 
@@ -82,6 +87,9 @@ void wb_set_corked(int socket, int on);
 //   pending: bytes written and not acknowledged (SIOCOUTQ, tcp(7)).
 // Bytes acknowledged between the two system calls are in neither count, so the sum is at most the bytes written.
 int wb_tcp_counters(int socket, uint64_t *acked, uint64_t *pending);
+
+// Returns the number of bytes written to a TCP socket and not acknowledged, or -1.
+int64_t wb_pending(int socket);
 
 // Queries in reverse order: bytes acknowledged in between are in both counts, so the sum is at least the bytes written.
 int wb_tcp_counters_reversed(int socket, uint64_t *acked, uint64_t *pending);

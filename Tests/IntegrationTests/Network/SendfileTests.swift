@@ -3,12 +3,11 @@ import Testing
 import Waybill
 import WaybillCurl
 
-/// Large files over plain HTTP, which the kernel sends from the page cache without libcurl. Only the speed may
+/// Large files over plain HTTP, which the kernel sends from the page cache. Only the speed may
 /// differ.
 @Suite(
     .enabled(
-        if: CurlLibrary.reliesOnReadCallbackForEnd && Kernel.hasCachestat,
-        "needs Linux 6.5 (cachestat(2)) and a libcurl before 8.7"),
+        if: Kernel.hasCachestat, "needs Linux 6.5 (cachestat(2))"),
     .timeLimit(.minutes(Slowness.factor)))
 struct SendfileTests {
     private let folder: TemporaryDirectory
@@ -234,9 +233,9 @@ struct SendfileTests {
         #expect(try await server.request(0).body == bytes)
     }
 
-    @Test func `sendfile is used through a plain proxy, but not with TLS`() async throws {
+    @Test func `sendfile is used through a SOCKS proxy, but not with TLS`() async throws {
         let server = try LoopbackServer(keepsBodies: false)
-        let proxy = try await ForwardProxy()
+        let proxy = try await SOCKSProxy()
         let front = try await TLSFront(to: server)
         var options = patient
         options.transfer.proxy = proxy.url()
