@@ -6,7 +6,10 @@ let fuzzer: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
 
 let package = Package(
     name: "waybill-fuzz",
-    dependencies: [.package(name: "waybill", path: "..")],
+    dependencies: [
+        .package(name: "waybill", path: ".."),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
+    ],
     targets: [
         .executableTarget(
             name: "FuzzParser", dependencies: [.product(name: "WaybillMultipart", package: "waybill")],
@@ -20,6 +23,14 @@ let package = Package(
         .executableTarget(
             name: "FuzzImage", dependencies: [.product(name: "WaybillJPEG", package: "waybill")],
             swiftSettings: fuzzer),
+        // The parser is internal to its module: the target compiles its files.
+        .executableTarget(
+            name: "FuzzResponse",
+            dependencies: [
+                .product(name: "WaybillCore", package: "waybill"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: fuzzer + [.define("WAYBILL_FUZZ")]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -16,9 +16,15 @@ public protocol UploadTransport: Sendable {
     /// Closes the connections that are kept open for later attempts, immediately or soon. Running attempts continue.
     /// The default implementation does nothing.
     func closeIdleConnections()
+
+    /// An executor on the transport's thread, or `nil` if it has none. A task that prefers it starts attempts and
+    /// continues after their end without a change of threads. The default implementation returns `nil`.
+    var executor: (any TaskExecutor)? { get }
 }
 
 extension UploadTransport {
+    /// `nil`: this transport has no thread for tasks.
+    public var executor: (any TaskExecutor)? { nil }
     /// Does nothing: this transport keeps no connections, or does not support closing them.
     public func closeIdleConnections() {}
 }

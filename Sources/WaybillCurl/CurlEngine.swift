@@ -11,7 +11,7 @@ import WaybillCore
     let inbox: EngineInbox
     let sockets = SocketRegistry()
     var expectContinueCache = ExpectContinueCache()
-    var targetCache = RequestTargetCache()
+    var targetCache = URLPartsCache()
     var handles = HandlePool()
     /// The connections on which the engine exchanges messages itself.
     var connections: ConnectionPool
@@ -129,6 +129,7 @@ import WaybillCore
         case .resume(let transfer): transfer.setPaused(false)
         case .limit(let transfer, let rate): transfer.limit(to: rate)
         case .readable(let handle): active[handle]?.bodyIsReadable()
+        case .run(let job, let executor): unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor())
         case .close: isClosing = true
         }
     }

@@ -29,10 +29,11 @@ public final class CurlTransport: UploadTransport {
         public init() {}
     }
 
-    private let configuration: Configuration
-    /// Created with the transport, or by a later attempt as soon as a file descriptor and a thread are available.
-    private let engine = Locked<CurlEngine?>(nil)
+    private let engine: EngineReference
     private let logger: Logger?
+
+    /// An executor on the thread of the transport. See ``UploadTransport/executor``.
+    public let executor: (any TaskExecutor)?
 
     /// Creates a transport and starts the engine's thread.
     ///
@@ -42,33 +43,17 @@ public final class CurlTransport: UploadTransport {
     public init(configuration: Configuration = Configuration(), logger: Logger? = nil) {
         let code = wb_global_init()
         precondition(code == CURLE_OK, "Initializing libcurl failed: \(CurlFailure.quote(code)).")
-        self.configuration = configuration
+        let engine = EngineReference(maximumIdleConnections: configuration.maximumIdleConnections)
+        self.engine = engine
         self.logger = logger
-        _ = post(nil)
+        executor = EngineExecutor { engine.post($0) != nil }
+        _ = engine.post(nil)
     }
 
     deinit { closeIdleConnections() }
 
     /// Closes the idle connections. Running attempts continue to their end; the next attempt starts a new thread.
-    public func closeIdleConnections() {
-        engine.withLock { $0.take() }?.inbox.post(.close)
-    }
-
-    /// Posts a command to the engine, and starts the engine if necessary. The lock ensures that the command precedes an
-    /// ``EngineCommand/close``, after which commands are ignored.
-    ///
-    /// - Returns: `nil` if no engine could be created.
-    private func post(_ command: EngineCommand?) -> EngineInbox? {
-        engine.withLock { engine in
-            if engine == nil, let made = CurlEngine(maximumIdleConnections: configuration.maximumIdleConnections),
-                made.run()
-            {
-                engine = made
-            }
-            if let command { engine?.inbox.post(command) }
-            return engine?.inbox
-        }
-    }
+    public func closeIdleConnections() { engine.close() }
 
     /// Starts an attempt immediately. See ``UploadTransport/start(_:sink:)``.
     public func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
@@ -78,11 +63,40 @@ public final class CurlTransport: UploadTransport {
         logger?.debug("attempt started", metadata: ["upload": "\(request.id)", "method": "\(request.method)"])
         let transfer =
             request.isForHTTP1Transfer ? HTTP1Transfer(request, sink: sink) : CurlTransfer(request, sink: sink)
-        guard let inbox = post(.start(transfer)) else {
+        guard let inbox = engine.post(.start(transfer)) else {
             transfer.reportEnd(CurlFailure.withoutEngine(request))
             return NoTransferControl()
         }
         return CurlTransferControl(transfer: transfer, inbox: inbox)
+    }
+}
+
+/// The engine of a transport. It is created with the transport, or by a later command as soon as file descriptors and a
+/// thread are available.
+private final class EngineReference: Sendable {
+    private let engine = Locked<CurlEngine?>(nil)
+    private let maximumIdleConnections: Int
+
+    init(maximumIdleConnections: Int) {
+        self.maximumIdleConnections = maximumIdleConnections
+    }
+
+    /// Posts a command to the engine, and starts the engine if necessary. The lock ensures that the command precedes an
+    /// ``EngineCommand/close``, after which commands are ignored.
+    ///
+    /// - Returns: `nil` if no engine could be created.
+    func post(_ command: EngineCommand?) -> EngineInbox? {
+        engine.withLock { engine in
+            if engine == nil, let made = CurlEngine(maximumIdleConnections: maximumIdleConnections), made.run() {
+                engine = made
+            }
+            if let command { engine?.inbox.post(command) }
+            return engine?.inbox
+        }
+    }
+
+    func close() {
+        engine.withLock { $0.take() }?.inbox.post(.close)
     }
 }
 

@@ -13,6 +13,8 @@ enum EngineCommand: Sendable {
     /// because a user's body may retain its wake-up closure indefinitely. If the closure is called after the transfer
     /// has ended, another body may be read once too often.
     case readable(UInt)
+    /// A job of a Swift task that runs on the engine's thread.
+    case run(UnownedJob, EngineExecutor)
     /// No more transfers will be started; the thread ends after its last transfer.
     case close
 }

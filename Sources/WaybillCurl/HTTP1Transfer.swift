@@ -20,7 +20,7 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
         case abandoned
     }
 
-    private var target = RequestTarget(origin: "", hostField: "", path: "")
+    private var target = URLParts(origin: "", hostField: "", path: "")
     private var http: HTTP1Connection?
     private var connector: HTTP1Connector?
     private var connectMetrics: TransferMetrics?

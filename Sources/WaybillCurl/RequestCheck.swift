@@ -8,7 +8,7 @@ enum RequestCheck {
     /// - Returns: The parts of the URL.
     /// - Throws: ``TransferError/Code/invalidURL`` or ``TransferError/Code/invalidRequest``, outcome `notSent`.
     @discardableResult
-    static func check(_ request: TransferRequest) throws(TransferError) -> RequestTarget {
+    static func check(_ request: TransferRequest) throws(TransferError) -> URLParts {
         let target = try target(of: request.url)
         try check(request, origin: target.origin)
         return target
@@ -47,7 +47,7 @@ enum RequestCheck {
     }
 
     /// Parses the URL with libcurl (`curl_url_set(3)`), then checks its scheme and host.
-    static func target(of text: String) throws(TransferError) -> RequestTarget {
+    static func target(of text: String) throws(TransferError) -> URLParts {
         guard let url = unsafe curl_url() else { throw invalidRequest("Out of memory.") }
         defer { unsafe curl_url_cleanup(url) }
         let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_PATH_AS_IS)
@@ -73,7 +73,7 @@ enum RequestCheck {
         let port = unsafe part(CURLUPART_PORT, of: url, flags: UInt32(CURLU_DEFAULT_PORT)) ?? ""
         let isDefaultPort = port == (scheme == "https" ? "443" : "80")
         let query = unsafe part(CURLUPART_QUERY, of: url)
-        return RequestTarget(
+        return URLParts(
             origin: "\(scheme)://\(host.lowercased()):\(port)",
             hostField: isDefaultPort ? host : "\(host):\(port)",
             path: (unsafe part(CURLUPART_PATH, of: url) ?? "/") + (query.map { "?\($0)" } ?? ""))
@@ -92,7 +92,7 @@ enum RequestCheck {
 }
 
 /// The parts of a URL that a request consists of.
-struct RequestTarget {
+struct URLParts {
     /// The origin (RFC 9110 section 4.3.1): scheme, host, port.
     var origin: String
     /// The value of the `Host` field.
@@ -102,12 +102,12 @@ struct RequestTarget {
 }
 
 /// A cache of the most recently checked URL and its parts: consecutive uploads usually have the same URL.
-struct RequestTargetCache {
-    private var last: (url: String, target: RequestTarget)?
+struct URLPartsCache {
+    private var last: (url: String, target: URLParts)?
 
     /// Checks a request like ``RequestCheck/check(_:)``, without parsing the same URL again.
-    mutating func check(_ request: TransferRequest) throws(TransferError) -> RequestTarget {
-        let target: RequestTarget
+    mutating func check(_ request: TransferRequest) throws(TransferError) -> URLParts {
+        let target: URLParts
         if let last, last.url.isBytewiseEqual(to: request.url) {
             target = last.target
         } else {

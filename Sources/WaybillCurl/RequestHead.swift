@@ -3,7 +3,7 @@ import WaybillCore
 
 /// Writes the head of an HTTP/1.1 request (RFC 9112 section 3).
 enum RequestHead {
-    static func bytes(of request: TransferRequest, target: RequestTarget, expectsContinue: Bool) -> [UInt8] {
+    static func bytes(of request: TransferRequest, target: URLParts, expectsContinue: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
         bytes.append(contentsOf: request.method.rawValue.utf8)

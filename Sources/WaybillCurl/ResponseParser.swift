@@ -137,7 +137,7 @@ struct ResponseParser {
             }
             if line.count > maximumHeadSize { throw .headTooLarge }
         case .chunkSize: if line.count > Self.maximumChunkLine { throw .malformedChunk }
-        case .chunkEnd: guard line.count <= 2, line.isPrefixCompatible(with: "\r\n") else { throw .malformedChunk }
+        case .chunkEnd: guard line.isPrefixCompatible(with: "\r\n") else { throw .malformedChunk }
         default: if line.count > maximumHeadSize { throw .headTooLarge }
         }
     }

@@ -26,7 +26,7 @@ import WaybillCore
     }
 
     @Test func `the last checked URL is cached without affecting others`() throws {
-        var cache = RequestTargetCache()
+        var cache = URLPartsCache()
         func origin(_ url: String, _ headers: HTTPFields = [:]) throws -> String {
             try cache.check(TransferRequest(method: .post, url: url, headers: headers)).origin
         }

@@ -40,6 +40,24 @@ public final class UploadSession: Sendable {
     /// A copy of the options for uploads that have no options of their own. Change the copy and pass it with an upload.
     public var options: UploadOptions { core.configuration.options }
 
+    /// An executor on the thread that sends the session's uploads, for programs that send small forms one after the
+    /// other.
+    ///
+    /// ```swift
+    /// await withTaskExecutorPreference(session.executor) {
+    ///     for card in cards { results.append(try? await session.upload(form(card), to: url)) }
+    /// }
+    /// ```
+    ///
+    /// A task that prefers this executor starts an upload and continues after its end without a change of threads,
+    /// which saves about a quarter of the time of a small upload. With several concurrent uploads there is no gain.
+    ///
+    /// - Warning: All uploads of the session wait while such a task runs. Never block in it, compress no images, and do
+    ///   no long computations: time limits continue to run, and uploads stall.
+    ///
+    /// If the session's transport has no such thread, this is `globalConcurrentExecutor`.
+    public var executor: any TaskExecutor { core.transport.executor ?? globalConcurrentExecutor }
+
     private init(core: SessionCore) {
         self.core = core
     }

@@ -9,6 +9,17 @@ import Waybill
         try await FaultDriver(row: row, shape: shape).check()
     }
 
+    @Test(arguments: FaultTable.rows, Shape.allCases)
+    func `a fault ends as the table states if libcurl exchanges the messages`(row: FaultRow, shape: Shape) async throws
+    {
+        let driver = FaultDriver(row: row, shape: shape) { server in
+            FaultDriver.Route(
+                url: server.url("/fault"),
+                configure: { $0.curlOptions = [CurlOption("TCP_NODELAY", .number(1))] })
+        }
+        try await driver.check()
+    }
+
     @Test func `the table names each fault and place once`() {
         let names = FaultTable.rows.map(\.description)
         #expect(Set(names).count == names.count)

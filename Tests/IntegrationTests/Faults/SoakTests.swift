@@ -62,7 +62,11 @@ import Waybill
         _ index: Int, to url: String, _ session: UploadSession, _ random: inout SeededGenerator, _ tally: Watched<Tally>
     ) async {
         let size = Int.random(in: 0...2_000, using: &random)
-        let task = session.start(.data([UInt8](repeating: 1, count: size), contentType: nil), to: url)
+        var options = session.options
+        // libcurl exchanges the messages of every fourth upload.
+        if index % 4 == 0 { options.transfer.curlOptions = [CurlOption("TCP_NODELAY", .number(1))] }
+        let task = session.start(
+            .data([UInt8](repeating: 1, count: size), contentType: nil), to: url, options: options)
         task.onCompletion { result in
             tally.update { tally in
                 tally.ends[index] += 1

@@ -7,8 +7,14 @@ import WaybillTesting
 /// The contract of transports, checked with the real transport, the scripted one, and broken ones.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ConformanceTests {
     @Test(arguments: TransportConformance.checks)
-    func `the libcurl transport conforms to the contract`(check: TransportConformance.Check) async throws {
+    func `the transport conforms to the contract`(check: TransportConformance.Check) async throws {
         try await check.run(against: { CurlTransport() }, server: LoopbackConformanceServer(), timeout: .seconds(60))
+    }
+
+    @Test(arguments: TransportConformance.checks)
+    func `exchanges by libcurl conform to the contract`(check: TransportConformance.Check) async throws {
+        try await check.run(
+            against: { ExchangeByLibcurl() }, server: LoopbackConformanceServer(), timeout: .seconds(60))
     }
 
     @Test(arguments: TransportConformance.checks)
@@ -122,6 +128,17 @@ import WaybillTesting
         }
         #expect(failure?.code == .serverFailed)
         #expect(failure?.cause is FailingServer.Failure)
+    }
+}
+
+/// A transport that leaves HTTP/1.1 to libcurl, as it does whenever a request has libcurl options.
+private struct ExchangeByLibcurl: UploadTransport {
+    private let base = CurlTransport()
+
+    func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
+        var request = request
+        request.options.curlOptions = [CurlOption("TCP_NODELAY", .number(1))]
+        return base.start(request, sink: sink)
     }
 }
 

@@ -1,0 +1,1 @@
+../../../Sources/WaybillCurl/ResponseAssembler.swift

@@ -1,0 +1,1 @@
+../../../Sources/WaybillCurl/ResponseParser.swift

@@ -1,0 +1,1 @@
+../../../Tests/WaybillCurlTests/ResponseRecord.swift
