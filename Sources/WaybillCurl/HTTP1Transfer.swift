@@ -10,6 +10,8 @@ import WaybillCore
 final class HTTP1Transfer: Transfer, @unchecked Sendable {
     /// The state of the request.
     private enum Output: Equatable {
+        /// Nothing was written.
+        case notBegun
         /// The body may be read and sent.
         case sending
         /// Only the head was sent; the body waits for a `100 Continue`, or until the given time.
@@ -24,7 +26,7 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
     private var http: HTTP1Connection?
     private var connector: HTTP1Connector?
     private var connectMetrics: TransferMetrics?
-    private var output = Output.sending
+    private var output = Output.notBegun
     private var buffer: OutputBuffer?
     private var parser: ResponseParser
     private var direct: DirectSend
@@ -97,13 +99,16 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
     private func attach(_ connection: HTTP1Connection, to engine: CurlEngine) {
         connection.transfer = self
         http = connection
+        writtenBefore = connection.written
         var peer = connection.peer
         peer.isReused = connection.isReused
         connected(peer)
-        beginRequest(on: connection, engine: engine)
         engine.queue(self)
     }
 
+    /// Called when the request can be written, not before: with many concurrent uploads, the bytes of one are sent before
+    /// those of the next are read, through the same buffer.
+    ///
     /// Writes the head into the buffer. A body of more than 64 KiB follows it in the same segment. A smaller one gets
     /// its own on a kept-alive connection, because a request of two segments is acknowledged when it is read (decision
     /// 0003).
@@ -116,7 +121,6 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
         probe = connection.makeProbe()
         tlsCounter = TLSByteCounter()
         tlsCounter.align(body: Int64(-head.count), writtenAtMost: 0)
-        writtenBefore = connection.written
         if feed == nil {
             output = .complete
         } else if expectsContinue, !expectationFailed {
@@ -160,11 +164,12 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
     /// Sends and receives what is possible now, at most one buffer in each direction.
     func work() {
         isQueued = false
-        guard isRunning, !isPaused, let http else { return }
-        if engineFailure != nil || !sendBuffered(http) { return engine?.finish(self) ?? () }
+        guard isRunning, !isPaused, let http, let engine else { return }
+        if output == .notBegun { beginRequest(on: http, engine: engine) }
+        if engineFailure != nil || !sendBuffered(http) { return engine.finish(self) }
         if http.isReadable { receive(http) }
         guard isRunning, !isPaused, self.http === http else { return }
-        if http.isReadable || http.isWritable && canSendMore { engine?.queue(self) }
+        if http.isReadable || http.isWritable && canSendMore { engine.queue(self) }
     }
 
     private var canSendMore: Bool {
@@ -390,10 +395,11 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
         parser = ResponseParser(limits: request.options.limits, isToHEAD: request.method == .head)
         http.isReused = true
         if mayReuse {
-            beginRequest(on: http, engine: engine)
+            output = .notBegun
             return engine.queue(self)
         }
         self.http = nil
+        output = .notBegun
         engine.close(http)
         do {
             try connect(engine)
