@@ -129,6 +129,7 @@ def all_drivers(python, directory):
     found = [
         Driver("waybill", [workload, "send"], "this checkout", http2_command=[workload, "send-http2"]),
         Driver("waybill, watched", [workload, "send-watched"], "this checkout"),
+        Driver("waybill, executor", [workload, "send-executor"], "this checkout"),
     ]
     absent = []
     if shutil.which("curl"):

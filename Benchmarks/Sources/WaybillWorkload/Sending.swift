@@ -22,9 +22,15 @@ enum Sending {
         return UploadSession(configuration: configuration)
     }
 
-    static func run(_ order: Order, isWatched: Bool, httpVersion: TransferOptions.HTTPVersion) async throws {
+    static func run(
+        _ order: Order, isWatched: Bool, isOnExecutor: Bool, httpVersion: TransferOptions.HTTPVersion
+    ) async throws {
         let session = session(slots: order.concurrency, authority: order.authority, httpVersion: httpVersion)
-        if isWatched {
+        if isOnExecutor {
+            try await withTaskExecutorPreference(session.executor) {
+                try await order.run { try await session.upload(form(order.path), to: order.url).text }
+            }
+        } else if isWatched {
             try await order.run {
                 try await session.upload(form(order.path), to: order.url) { progress in
                     precondition(progress.acknowledged <= progress.sent)

@@ -10,6 +10,8 @@ enum Workload {
         case send
         /// Sends forms and reads every progress snapshot (same arguments).
         case watch = "send-watched"
+        /// Sends forms from tasks on the executor of the session (same arguments).
+        case executor = "send-executor"
         /// Sends forms over HTTP/2 (same arguments).
         case http2 = "send-http2"
         /// Sends one form and prints time and acknowledged bytes of each snapshot (`URL FILE [AUTHORITY]`).
@@ -55,9 +57,11 @@ enum Workload {
             return number
         }
         switch kind {
-        case .send, .watch, .http2:
+        case .send, .watch, .executor, .http2:
             guard let order = Order(words) else { throw BadWords(words: words) }
-            try await Sending.run(order, isWatched: kind == .watch, httpVersion: kind == .http2 ? .http2 : .http1)
+            try await Sending.run(
+                order, isWatched: kind == .watch, isOnExecutor: kind == .executor,
+                httpVersion: kind == .http2 ? .http2 : .http1)
         case .samples: try await Sending.sample(words[0], path: words[1], authority: words.dropFirst(2).first)
         case .source:
             guard words.count == 4, let source = MemorySource(rawValue: words[3]) else { throw BadWords(words: words) }
