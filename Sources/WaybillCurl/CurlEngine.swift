@@ -77,9 +77,11 @@ import WaybillCore
         wb_begin_work()
         while let pause = work() {
             wb_end_work()
-            inbox.sleep(milliseconds: pause, inLibcurl: usesLibcurl)
+            let events = inbox.sleep(milliseconds: pause, inLibcurl: usesLibcurl)
             wb_begin_work()
-            poller.wait(milliseconds: 0) { handle($0) }
+            for index in 0..<events {
+                if let event = poller.event(index) { handle(event) }
+            }
         }
         for connection in connections.removeAllIdle() { connection.close(in: self) }
         handles = HandlePool()
@@ -91,18 +93,16 @@ import WaybillCore
     ///
     /// - Returns: The milliseconds until the next round, or `nil` if the engine is closed and has no transfers left.
     private func work() -> Int32? {
-        inbox.take(into: &commands)
-        for command in commands { perform(command) }
-        let wasIdle = active.isEmpty
-        workOnReady()
+        performCommands()
         round &+= 1
         if usesLibcurl {
+            let wasIdle = active.isEmpty
             limitConnections()
             inbox.multi.perform()
             finishCompleted()
             workOnReady()
+            if !wasIdle, active.isEmpty, !isClosing { idleSpin.spin(inbox) }
         }
-        if !wasIdle, active.isEmpty, !isClosing { idleSpin.spin(inbox) }
         let now = ContinuousClock.now
         if now >= nextTick { tick(now) }
         if let due = nextRelease, now >= due { release(now) }
@@ -116,6 +116,22 @@ import WaybillCore
         if let expiry = connections.nextExpiry { next = min(next, expiry) }
         return milliseconds(until: next, from: now)
     }
+
+    /// Performs commands and works on the transfers that are ready, until no further commands arrive: the end of an
+    /// upload often starts the next one.
+    private func performCommands() {
+        for _ in 0..<Self.maximumPasses {
+            let wasIdle = active.isEmpty
+            inbox.take(into: &commands)
+            for command in commands { perform(command) }
+            workOnReady()
+            let hasBecomeIdle = !wasIdle && active.isEmpty && !isClosing
+            if hasBecomeIdle { idleSpin.spin(inbox) } else if commands.isEmpty { return }
+        }
+    }
+
+    /// Bounds the passes between two looks at the sockets and the timers.
+    private static let maximumPasses = 8
 
     private func milliseconds(until tick: ContinuousClock.Instant, from now: ContinuousClock.Instant) -> Int32 {
         Int32(clamping: (tick - now).wholeMilliseconds + 1)

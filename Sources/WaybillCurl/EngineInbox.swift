@@ -73,19 +73,18 @@ final class EngineInbox: Sendable {
     /// meanwhile.
     ///
     /// - Parameter inLibcurl: Whether libcurl has sockets and timers to wait for, too.
-    func sleep(milliseconds: Int32, inLibcurl: Bool) {
-        guard milliseconds > 0 else { return }
+    /// - Returns: The number of events of ``poller``.
+    func sleep(milliseconds: Int32, inLibcurl: Bool) -> Int {
+        guard milliseconds > 0 else { return poller.wait(milliseconds: 0) }
         let maySleep = state.withLock { state in
             state.isAsleep = state.commands.isEmpty
             return state.isAsleep
         }
-        guard maySleep else { return }
-        if inLibcurl {
-            multi.poll(milliseconds: milliseconds, and: poller.descriptor)
-        } else {
-            poller.waitForEvents(milliseconds: milliseconds)
-        }
+        guard maySleep else { return poller.wait(milliseconds: 0) }
+        if inLibcurl { multi.poll(milliseconds: milliseconds, and: poller.descriptor) }
+        let count = poller.wait(milliseconds: inLibcurl ? 0 : milliseconds)
         state.withLock { $0.isAsleep = false }
+        return count
     }
 
     /// Yields the processor until one of the sockets has input, at most for the given time, unless a command has

@@ -58,24 +58,21 @@ import Glibc
         unsafe epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
     }
 
-    /// Waits until an event occurs, ``wake()`` is called, or the time has passed, and calls `handle` for each event.
-    func wait(milliseconds: Int32, _ handle: (Event) -> Void) {
-        let count = unsafe epoll_wait(descriptor, buffer, Int32(Self.capacity), milliseconds)
-        for index in 0..<max(0, Int(count)) {
-            let (events, number) = unsafe (buffer[index].events, buffer[index].data.u64)
-            if number == 0 { continue }
-            let hangup = EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
-            handle(
-                Event(
-                    number: number, isReadable: events & (EPOLLIN.rawValue | hangup) != 0,
-                    isWritable: events & (EPOLLOUT.rawValue | hangup) != 0, isHangup: events & hangup != 0))
-        }
+    /// Waits until an event occurs, ``wake()`` is called, or the time has passed.
+    ///
+    /// - Returns: The number of events, for ``event(_:)``.
+    func wait(milliseconds: Int32) -> Int {
+        max(0, Int(unsafe epoll_wait(descriptor, buffer, Int32(Self.capacity), milliseconds)))
     }
 
-    /// Waits until an event occurs, ``wake()`` is called, or the time has passed. The events stay pending.
-    func waitForEvents(milliseconds: Int32) {
-        var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        unsafe poll(&descriptors, 1, milliseconds)
+    /// Returns an event of the last wait; `nil` for a call of ``wake()``.
+    func event(_ index: Int) -> Event? {
+        let (events, number) = unsafe (buffer[index].events, buffer[index].data.u64)
+        guard number != 0 else { return nil }
+        let hangup = EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
+        return Event(
+            number: number, isReadable: events & (EPOLLIN.rawValue | hangup) != 0,
+            isWritable: events & (EPOLLOUT.rawValue | hangup) != 0, isHangup: events & hangup != 0)
     }
 
     /// Ends the current or next wait. Each write is a new edge, so the counter is never read.
