@@ -44,6 +44,8 @@ import WaybillCore
 
     /// Whether no transfer is running.
     var isIdle: Bool { active.isEmpty }
+    /// Whether one transfer is running.
+    var runsOne: Bool { active.count == 1 }
 
     /// Returns `nil` if no file descriptor or no memory is available.
     init?(maximumIdleConnections: Int) {

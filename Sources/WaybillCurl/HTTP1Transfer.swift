@@ -115,7 +115,7 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
     private func beginRequest(on connection: HTTP1Connection, engine: CurlEngine) {
         let head = RequestHead.bytes(
             of: request, target: target, expectsContinue: expectsContinue && !expectationFailed)
-        let capacity = head.count + OutputBuffer.chunkOverhead + Self.bufferSize(for: request)
+        let capacity = head.count + OutputBuffer.chunkOverhead + Self.bufferSize(for: request, isAlone: engine.runsOne)
         buffer = engine.buffers.take(capacity: capacity)
         buffer?.append(head)
         probe = connection.makeProbe()
@@ -137,13 +137,10 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
         return max(.milliseconds(1), min(wait, request.options.limits.stall))
     }
 
-    /// The number of body bytes that are read at a time. A larger body is read in fewer pieces; a rate limit is
-    /// enforced in pieces of one buffer.
-    private static func bufferSize(for request: TransferRequest) -> Int {
-        if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
-        let isLong = (request.body?.length ?? .max) >= 1 << 20
-        if request.sendsTLSRecords { return isLong ? 256 << 10 : 120 << 10 }
-        return isLong ? 512 << 10 : 120 << 10
+    /// The number of body bytes that are read at a time. A body of up to 120 KiB is sent in one piece.
+    private static func bufferSize(for request: TransferRequest, isAlone: Bool) -> Int {
+        let isShort = request.options.rateLimit == nil && (request.body?.length ?? .max) < 1 << 20
+        return isShort ? 120 << 10 : EasyHandle.uploadBufferSize(for: request, isAlone: isAlone)
     }
 
     // MARK: - Work of a round
