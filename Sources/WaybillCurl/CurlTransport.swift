@@ -2,17 +2,20 @@ internal import CWaybillCurl
 public import Logging
 public import WaybillCore
 
-/// A transport that uses libcurl: one thread, one multi handle, any number of concurrent attempts.
+/// A transport on connections that libcurl makes: one thread, any number of concurrent attempts.
 ///
 /// ```swift
 /// let transport = CurlTransport()
 /// let session = UploadSession(configuration: .init(), transport: transport)
 /// ```
 ///
-/// It runs attempts unchanged: it follows no redirects, repeats nothing, and reads no environment variables. A running
-/// attempt uses one upload buffer: 64 or 112 KiB for a body below 1 MiB, 2 MiB for a body of 64 MiB or more that runs
-/// alone, and 512 KiB otherwise; over TLS 64 KiB below 1 MiB, and 256 KiB otherwise. When the transport is released,
-/// running attempts continue to their end.
+/// It runs attempts unchanged: it follows no redirects, repeats nothing, and reads no environment variables. libcurl
+/// resolves names, connects, and negotiates TLS. The messages of HTTP/1.1 are exchanged without it, except if a request
+/// uses Digest, an HTTP proxy without a tunnel, a ``CurlOption``, or a URL with user information.
+///
+/// A running attempt uses one buffer while bytes are sent: 128 KiB for a body below 1 MiB, 2 MiB for a body of 64 MiB or
+/// more that runs alone, and 512 KiB otherwise; over TLS 256 KiB from 1 MiB. When the transport is released, running
+/// attempts continue to their end.
 public final class CurlTransport: UploadTransport {
     /// The configuration of the transport.
     public struct Configuration: Sendable {
@@ -20,9 +23,8 @@ public final class CurlTransport: UploadTransport {
         /// count. The default is 16.
         ///
         /// If it is at least the number of concurrent uploads, connections are always reused, however the uploads
-        /// coincide; a session that creates its own transport sets it accordingly. If it is lower, the excess
-        /// connections of uploads that end at the same time are closed immediately or shortly afterwards
-        /// (`CURLMOPT_MAXCONNECTS`).
+        /// coincide; a session that creates its own transport sets it accordingly. If it is lower, the connections that
+        /// were idle longest are closed. A connection that was idle for 118 seconds is closed, too.
         public var maximumIdleConnections = 16
 
         /// Creates the default configuration.
