@@ -29,6 +29,9 @@ struct BodyFeed {
         reader = try body.makeReader(wake: wake)
     }
 
+    /// Called when the reader has bytes again, so that it may be read.
+    mutating func wake() { isWaiting = false }
+
     mutating func close() {
         reader?.close()
         reader = nil
@@ -79,6 +82,8 @@ struct BodyFeed {
     private mutating func process(_ result: BodyRead, count: Int, from reader: any BodyReader) throws -> ReadResult {
         switch result {
         case .bytes:
+            // A reader that breaks its contract would be read forever.
+            guard count > 0 else { throw EmptyReadError() }
             bytesRead += Int64(count)
             guard let length else { return .bytes(count) }
             if bytesRead > length { throw BodyLengthError(promised: length, isLonger: true) }
@@ -115,6 +120,11 @@ struct BodyFeed {
         case .later: break
         }
     }
+}
+
+/// An error for a reader that reports bytes, but appended none.
+struct EmptyReadError: Error, CustomStringConvertible {
+    var description: String { "The body's reader reported bytes, but appended none." }
 }
 
 /// An error for a reader that yields more or fewer bytes than its body announced.

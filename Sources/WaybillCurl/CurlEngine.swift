@@ -26,6 +26,10 @@ import WaybillCore
     private var connecting: [UInt: HTTP1Transfer] = [:]
     /// The number of transfers that libcurl runs.
     private var curlTransfers = 0
+    /// libcurl 8.10 and later close TLS connections in several steps, for which it must be called for some time after
+    /// its last transfer.
+    private var closingUntil: ContinuousClock.Instant?
+    private static let closingTime = Duration.seconds(2)
     /// The transfers that can send or receive in the next round.
     private var ready: [HTTP1Transfer] = []
     private var nextTick = ContinuousClock.now
@@ -109,13 +113,16 @@ import WaybillCore
         if now >= nextTick { tick(now) }
         if let due = nextRelease, now >= due { release(now) }
         closeExpired(now)
+        if let until = closingUntil, now >= until { closingUntil = nil }
         if isClosing, active.isEmpty { return nil }
         if !ready.isEmpty { return 0 }
         if transfersOverHTTP2 > 0, spinGuard.isSpinning(callbacks: callbacks, now: now) {
-            inbox.pause(for: SpinGuard.pause, untilInputOf: spinGuard.waitsForInput ? sockets.all : [])
+            inbox.pause(
+                for: SpinGuard.pause, untilInputOf: [poller.descriptor] + (spinGuard.waitsForInput ? sockets.all : []))
         }
         var next = active.isEmpty ? now + .seconds(600) : min(nextTick, nextRelease ?? nextTick)
         if let expiry = connections.nextExpiry { next = min(next, expiry) }
+        if let closingUntil { next = min(next, closingUntil) }
         return milliseconds(until: next, from: now)
     }
 
@@ -203,7 +210,10 @@ import WaybillCore
     /// transfer is closed by then.
     func finish(_ transfer: Transfer, because reason: TransferError.Code? = nil) {
         guard active.removeValue(forKey: transfer.key) != nil else { return }
-        if transfer is CurlTransfer { curlTransfers -= 1 }
+        if transfer is CurlTransfer {
+            curlTransfers -= 1
+            closingUntil = .now + Self.closingTime
+        }
         let end = transfer.end(because: reason)
         transfer.release(from: self)
         transfer.reportEnd(end)
@@ -212,7 +222,7 @@ import WaybillCore
     // MARK: - Connections
 
     /// Whether libcurl has transfers or connections to work on.
-    private var usesLibcurl: Bool { curlTransfers > 0 || !connecting.isEmpty }
+    private var usesLibcurl: Bool { curlTransfers > 0 || !connecting.isEmpty || closingUntil != nil }
 
     func addConnecting(_ transfer: HTTP1Transfer, handle: UInt) { connecting[handle] = transfer }
 

@@ -93,6 +93,21 @@ enum CurlFailure {
         return failure(known.code, known.message)
     }
 
+    /// Returns the failure of an exchange whose connection ended without a complete response.
+    static func lost(_ detail: String, sawHead: Bool, sawResponse: Bool) -> Transfer.Failure {
+        let suffix = detail.isEmpty ? "" : " (\(detail))"
+        return if sawHead {
+            Transfer.Failure(.responseIncomplete, "The server closed the connection during the response.\(suffix)")
+        } else if sawResponse {
+            Transfer.Failure(
+                .responseIncomplete, "The server closed the connection within the response head.\(suffix)")
+        } else if detail.isEmpty {
+            Transfer.Failure(.connectionLost, "The server closed the connection without a response.")
+        } else {
+            Transfer.Failure(.connectionLost, "The connection was lost before a response arrived.\(suffix)")
+        }
+    }
+
     /// Returns whether a new connection failed because this process has no file descriptor left.
     static func isOutOfDescriptors(_ code: CURLcode?) -> Bool {
         guard let code, [CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY].contains(code)
@@ -124,7 +139,7 @@ enum CurlFailure {
             "The connection was not established within \(limits.connect). \(Remedy.raiseConnectLimit)"
         case .stalled: "The server acknowledged no bytes for \(limits.stall). \(Remedy.raiseStallLimit)"
         case .responseTimeout:
-            "The body was sent, but no full response arrived within \(limits.response). \(Remedy.raiseResponseLimit)"
+            "No complete response arrived within \(limits.response). \(Remedy.raiseResponseLimit)"
         case .totalTimeout:
             "The attempt exceeded its time limit of \(limits.total ?? .zero). \(Remedy.raiseTotalLimit)"
         case .bodyNotTaken: "The server responded before it received the whole body, and stopped reading it."

@@ -83,6 +83,9 @@ private final class EngineReference: Sendable {
         self.maximumIdleConnections = maximumIdleConnections
     }
 
+    /// An executor may outlive the transport and start another engine.
+    deinit { close() }
+
     /// Posts a command to the engine, and starts the engine if necessary. The lock ensures that the command precedes an
     /// ``EngineCommand/close``, after which commands are ignored.
     ///

@@ -38,7 +38,7 @@ import WaybillCore
     private(set) var written: Int64 = 0
     private let tls: EasyHandle?
     /// Whether libcurl has closed the connection.
-    private var isClosed = false
+    private(set) var isClosed = false
     private let isTCP: Bool
     /// What the first read returned, which attached the connection to its handle.
     private var firstRead: (result: Result, byte: UInt8)?
@@ -95,7 +95,7 @@ import WaybillCore
         guard !isClosed else { return .end }
         guard let tls else {
             let flags = Int32(MSG_DONTWAIT | MSG_NOSIGNAL)
-            let count = unsafe Glibc.send(socket, bytes.baseAddress, bytes.count, flags)
+            let count = Self.repeated { unsafe Glibc.send(socket, bytes.baseAddress, bytes.count, flags) }
             guard count >= 0 else { return Self.result(errno) }
             written += Int64(count)
             return .bytes(count)
@@ -117,7 +117,7 @@ import WaybillCore
             return result
         }
         guard let tls else {
-            let count = unsafe recv(socket, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+            let count = Self.repeated { unsafe recv(socket, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT)) }
             guard count >= 0 else { return Self.result(errno) }
             return count == 0 ? .end : .bytes(count)
         }
@@ -129,8 +129,16 @@ import WaybillCore
     /// Records bytes that a reader has sent on ``plainSocket``.
     func addWritten(_ count: Int) { written += Int64(count) }
 
+    /// Repeats a system call that a signal has interrupted.
+    private static func repeated(_ call: () -> Int) -> Int {
+        while true {
+            let result = call()
+            if result >= 0 || errno != EINTR { return result }
+        }
+    }
+
     private static func result(_ error: Int32) -> Result {
-        if error == EAGAIN || error == EINTR { return .wouldBlock }
+        if error == EAGAIN { return .wouldBlock }
         return unsafe .failed(String(cString: strerror(error)))
     }
 
@@ -147,7 +155,12 @@ import WaybillCore
     /// Called when libcurl closes the socket of an encrypted connection, whose number may then be used again.
     func socketWillClose() { isClosed = true }
 
-    /// Closes the connection; an encrypted one with a close alert.
+    /// Tells the server that no more bytes follow, without closing the connection. Not supported over TLS.
+    func shutDownOutput() {
+        if tls == nil { shutdown(socket, Int32(SHUT_WR)) }
+    }
+
+    /// Closes the connection; an encrypted one with a close alert if libcurl sends one.
     func close(in engine: CurlEngine) {
         guard let tls else {
             Glibc.close(socket)
@@ -266,7 +279,7 @@ struct ConnectionPool {
 
     /// Returns the encrypted connection on a socket.
     func encrypted(on socket: Int32) -> HTTP1Connection? {
-        encryptedCount == 0 ? nil : connections.values.first { $0.isEncrypted && $0.socket == socket }
+        encryptedCount == 0 ? nil : connections.values.first { $0.isEncrypted && !$0.isClosed && $0.socket == socket }
     }
 
     private mutating func removeFirst() -> HTTP1Connection? {

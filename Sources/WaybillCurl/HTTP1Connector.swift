@@ -49,6 +49,12 @@ struct HTTP1Connector {
             abandon(engine)
             return .failed(failure)
         }
+        // libcurl regards the connection as idle by now, and may have closed it because the server has.
+        guard easy.activeSocket >= 0 else {
+            abandon(engine)
+            return .failed(
+                Transfer.Failure(.connectionLost, "The server closed the connection before the request was sent."))
+        }
         let metrics = TransferMetrics(connecting: easy)
         let peer = TransferConnection(
             isReused: false, peerAddress: request.options.unixSocket ?? easy.string(CURLINFO_PRIMARY_IP),
@@ -86,6 +92,8 @@ struct HTTP1Connector {
         engine.removeConnecting(handle: easy.address)
         let connection = HTTP1Connection(
             key, peer: peer, socket: easy.activeSocket, number: engine.connections.newNumber(), tls: easy)
+        // The transfer, to which this callback belongs, may end before the connection.
+        easy.set(CURLOPT_NOPROGRESS, 1)
         // The first read attaches the connection to the handle; until then libcurl may close it as idle.
         connection.attach()
         guard engine.poller.add(connection.socket, number: connection.number) else {

@@ -9,7 +9,7 @@ import WaybillCore
 /// parses the response with ``ResponseParser``. It never repeats a byte, except a request without its body after a 417.
 final class HTTP1Transfer: Transfer, @unchecked Sendable {
     /// The state of the request.
-    private enum Output: Equatable {
+    enum Output: Equatable {
         /// Nothing was written.
         case notBegun
         /// The body may be read and sent.
@@ -23,27 +23,19 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
     }
 
     private var target = URLParts(origin: "", hostField: "", path: "")
-    private var http: HTTP1Connection?
+    var http: HTTP1Connection?
     private var connector: HTTP1Connector?
     private var connectMetrics: TransferMetrics?
-    private var output = Output.notBegun
-    private var buffer: OutputBuffer?
-    private var parser: ResponseParser
-    private var direct: DirectSend
-    /// The number of body bytes that the kernel has accepted.
-    private var bodySent: Int64 = 0
-    private var requestBytes: Int64 = 0
+    var output = Output.notBegun
+    var buffer: OutputBuffer?
+    var parser: ResponseParser
+    var direct: DirectSend
+    var counter = SentByteCounter()
     private var responseBytesBefore: Int64 = 0
-    /// The connection's ``HTTP1Connection/written`` before this request.
-    private var writtenBefore: Int64 = 0
-    /// The probe of an encrypted connection.
-    private var probe: SocketProbe?
-    private var tlsCounter = TLSByteCounter()
     private var hasReportedHead = false
     private var timeToResponse = Duration.zero
-    private var endedAt: ContinuousClock.Instant?
     /// The error that ended the output, which is reported only if no response arrived.
-    private var outputError: String?
+    var outputError: String?
     /// Whether the engine has queued the transfer for its next round.
     var isQueued = false
 
@@ -99,7 +91,7 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
     private func attach(_ connection: HTTP1Connection, to engine: CurlEngine) {
         connection.transfer = self
         http = connection
-        writtenBefore = connection.written
+        counter.attach(to: connection)
         var peer = connection.peer
         peer.isReused = connection.isReused
         connected(peer)
@@ -118,9 +110,7 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
         let capacity = head.count + OutputBuffer.chunkOverhead + Self.bufferSize(for: request, isAlone: engine.runsOne)
         buffer = engine.buffers.take(capacity: capacity)
         buffer?.append(head)
-        probe = connection.makeProbe()
-        tlsCounter = TLSByteCounter()
-        tlsCounter.align(body: Int64(-head.count), writtenAtMost: 0)
+        counter.begin(headSize: head.count)
         if feed == nil {
             output = .complete
         } else if expectsContinue, !expectationFailed {
@@ -174,126 +164,6 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
         return output == .sending && feed?.isWaiting == false && delayedUntil == nil
     }
 
-    // MARK: - Sending
-
-    /// Sends the buffer, after filling it if it is empty.
-    ///
-    /// - Returns: Whether the transfer continues.
-    private func sendBuffered(_ http: HTTP1Connection) -> Bool {
-        guard http.isWritable else { return true }
-        if output == .sending, buffer?.isEmpty == true, delayedUntil == nil {
-            if sendFile(http) { return true }
-            if http.isEncrypted, let written = probe?.writtenAtMost {
-                tlsCounter.align(body: bodySent, writtenAtMost: written)
-            }
-            fillBuffer()
-            if engineFailure != nil { return false }
-        }
-        while let buffer, !buffer.isEmpty, http.isWritable {
-            let unsent = unsafe buffer.unsent
-            switch unsafe http.send(unsent) {
-            case .bytes(let count):
-                didSend(buffer.removeFirst(count), total: count)
-                if count < unsent.count { http.isWritable = false }
-            case .wouldBlock: http.isWritable = false
-            case .end: abandonOutput("The connection is closed.", http)
-            case .failed(let detail): abandonOutput(detail, http)
-            }
-        }
-        awaitContinue()
-        guard output == .complete, buffer?.isEmpty == true else { return true }
-        releaseBuffer()
-        return !parser.isComplete
-    }
-
-    private func didSend(_ body: Int, total: Int) {
-        bodySent += Int64(body)
-        requestBytes += Int64(total)
-    }
-
-    /// The peer does not read any more. It may have responded before: what it sent is still in the socket.
-    private func abandonOutput(_ detail: String, _ http: HTTP1Connection) {
-        outputError = detail
-        output = .abandoned
-        http.isWritable = false
-        http.isReadable = true
-        http.isHangup = true
-        releaseBuffer()
-    }
-
-    private func releaseBuffer() {
-        if let buffer { engine?.buffers.put(buffer) }
-        buffer = nil
-    }
-
-    /// Reads bytes of the body into the buffer, as many as are available and permitted.
-    private func fillBuffer() {
-        guard let buffer, feed != nil else { return }
-        endDelay()
-        while true {
-            guard let allowed = pacer.rate == nil ? Int.max : pacedAllowance() else { return }
-            let overhead = feed!.length == nil ? OutputBuffer.chunkOverhead : 0
-            guard let room = readable(min(buffer.freeSpace - overhead, allowed)), room > 0 else { return }
-            let result =
-                feed!.length == nil
-                ? unsafe buffer.appendChunk(atMost: room) { unsafe feed!.fill($0) }
-                : unsafe buffer.appendBody(atMost: room) { unsafe feed!.fill($0) }
-            switch result {
-            case .bytes(0):
-                endOutput()
-                return
-            case .bytes(let count):
-                pacer.consume(count)
-                if feed!.length == feed!.bytesRead { return endOutput() }
-                if feed!.length == nil { return }
-            case .pause: return
-            case .abort:
-                let failure = feed?.failure
-                engineFailure = Failure(
-                    .bodyFailed, "The body can't be read: \(failure.map { "\($0)" } ?? "")".sentence, cause: failure)
-                return
-            }
-        }
-    }
-
-    /// The body was read to its end. The buffer may still hold bytes.
-    private func endOutput() {
-        if feed?.length == nil { buffer?.append(Array("0\r\n\r\n".utf8)) }
-        if feed?.isAtEnd == true { output = .complete }
-    }
-
-    // MARK: - sendfile
-
-    /// Sends bytes of a file directly from the page cache.
-    ///
-    /// - Returns: Whether nothing has to be read now.
-    private func sendFile(_ http: HTTP1Connection) -> Bool {
-        guard direct.isAllowed, pacer.rate == nil, let socket = http.plainSocket, let length = feed?.length else {
-            return false
-        }
-        let room = DirectSend.sendableCount(bytesRead: feed!.bytesRead, of: length)
-        guard room > 0, let count = feed!.send(upTo: room, into: socket) else { return false }
-        if count > 0 {
-            direct.recordSend(end: feed!.bytesRead)
-            http.addWritten(count)
-            didSend(count, total: count)
-        }
-        if count == 0 { http.isWritable = false }
-        return true
-    }
-
-    /// Returns how many of the given number of bytes may be read now, or `nil` if the end of the body waits until the
-    /// directly sent bytes are acknowledged.
-    private func readable(_ most: Int) -> Int? {
-        guard direct.unacknowledgedEnd != nil, let length = feed?.length else { return most }
-        let room = direct.readable(bytesRead: feed!.bytesRead, of: length, upTo: most) {
-            http?.pending.map { bodySent - Int64($0) }
-        }
-        guard room == 0 else { return room }
-        delayBody(until: .now + direct.nextPollDelay())
-        return nil
-    }
-
     // MARK: - Receiving
 
     private func receive(_ http: HTTP1Connection) {
@@ -325,18 +195,9 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
     /// The connection ended without a complete response.
     private func lose(_ detail: String) {
         let detail = detail.isEmpty ? outputError ?? "" : detail
-        let suffix = detail.isEmpty ? "" : " (\(detail))"
         guard !parser.isComplete else { return finish() }
-        engineFailure =
-            if parser.assembler.head != nil {
-                Failure(.responseIncomplete, "The server closed the connection during the response.\(suffix)")
-            } else if !parser.isUntouched {
-                Failure(.responseIncomplete, "The server closed the connection within the response head.\(suffix)")
-            } else if suffix.isEmpty {
-                Failure(.connectionLost, "The server closed the connection without a response.")
-            } else {
-                Failure(.connectionLost, "The connection was lost before a response arrived.\(suffix)")
-            }
+        engineFailure = CurlFailure.lost(
+            detail, sawHead: parser.assembler.head != nil, sawResponse: !parser.isUntouched)
         finish()
     }
 
@@ -363,14 +224,21 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
         output = .abandoned
         endDelay()
         releaseBuffer()
+        // The server closes the connection at the end of this response, perhaps only after it has read everything.
+        if parser.endsWithConnection { http?.shutDownOutput() }
     }
 
     // MARK: - Expect: 100-continue
 
     /// Schedules the body, which is sent even without a `100 Continue`.
-    private func awaitContinue() {
-        guard case .awaitingContinue(let until) = output, buffer?.isEmpty == true else { return }
+    func awaitContinue() {
+        guard case .awaitingContinue(let until) = output, buffer?.isEmpty == true, !mayRepeatWithoutExpect else {
+            return
+        }
         if until > .now { return delayBody(until: until) }
+        // The response may have arrived during a pause.
+        if let http, http.isReadable { receive(http) }
+        guard case .awaitingContinue = output, !mayRepeatWithoutExpect, isRunning else { return }
         output = .sending
         engine?.queue(self)
     }
@@ -386,16 +254,18 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
         guard let engine else { return }
         expectationFailed = true
         endDelay()
+        let mayReuse = parser.allowsReuse && !http.isHangup && buffer?.isEmpty == true
         releaseBuffer()
-        let mayReuse = parser.allowsReuse
         responseBytesBefore += parser.byteCount
         parser = ResponseParser(limits: request.options.limits, isToHEAD: request.method == .head)
         http.isReused = true
         if mayReuse {
             output = .notBegun
+            counter.attach(to: http)
             return engine.queue(self)
         }
         self.http = nil
+        counter.detach()
         output = .notBegun
         engine.close(http)
         do {
@@ -410,18 +280,15 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
 
     override func measureProgress() -> (TransferProgress, isRequestAcknowledged: Bool) {
         guard connection != nil else { return super.measureProgress() }
-        if hasReportedAcknowledged, let last = lastSeen, last.sent == bodySent { return (last, true) }
+        if hasReportedAcknowledged, let last = lastSeen, last.sent == counter.body { return (last, true) }
         hasPendingBytes = false
-        if let pending = http?.pending {
-            return (progress(sent: bodySent, pending: pending), isWhollySent(bodySent) && pending == 0)
-        }
-        guard let sample = probe?.sample() else {
-            let progress = TransferProgress(sent: bodySent, acknowledged: bodySent, accuracy: .estimated)
+        guard let (sent, pending) = counter.sample(atMost: feed?.bytesRead ?? 0) else {
+            let sent = counter.body
+            let progress = TransferProgress(sent: sent, acknowledged: sent, accuracy: .estimated)
             lastSeen = progress
-            return (progress, isWhollySent(bodySent))
+            return (progress, isWhollySent(sent))
         }
-        let sent = max(bodySent, min(tlsCounter.bytesSent(writtenAtLeast: sample.written), feed?.bytesRead ?? 0))
-        return (progress(sent: sent, pending: sample.pending), isWhollySent(sent) && sample.pending == 0)
+        return (progress(sent: sent, pending: pending), isWhollySent(sent) && pending == 0)
     }
 
     /// Whether the kernel has accepted the request, including the last chunk.
@@ -440,22 +307,17 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
     }
 
     override var received: ResponseAssembler { parser.assembler }
-    override var hasOwnCounters: Bool { http?.plainSocket != nil || probe != nil }
+    override var hasOwnCounters: Bool { counter.hasKernelCounters }
+    override var hasAbandonedBody: Bool { output == .abandoned || mayRepeatWithoutExpect }
 
-    override func hasAcknowledgedBytes(sent: Int64) -> Bool {
-        if let http, let pending = http.pending {
-            return http.written - writtenBefore > Int64(clamping: pending)
-        }
-        if let sample = probe?.sample() { return sample.acknowledged > 0 }
-        return requestBytes > 0
-    }
+    override func hasAcknowledgedBytes(sent: Int64) -> Bool { counter.hasAcknowledgedBytes() }
 
     override var metrics: TransferMetrics {
         var metrics = connectMetrics ?? TransferMetrics()
         metrics.total = .now - began
         metrics.firstByte = timeToResponse
         metrics.connection = connection
-        metrics.requestBytes = requestBytes
+        metrics.requestBytes = counter.all
         metrics.sendfileBytes = feed?.sentDirectly ?? 0
         metrics.responseBytes = responseBytesBefore + parser.byteCount
         metrics.connectionsMade = connectMetrics == nil ? 0 : 1
@@ -469,11 +331,12 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
         releaseBuffer()
         if let http {
             http.transfer = nil
-            let mayReuse = parser.allowsReuse && output == .complete && engineFailure == nil
+            let mayReuse = parser.allowsReuse && output == .complete && engineFailure == nil && !http.isHangup
             http.isReused = true
             if mayReuse { engine.keep(http) } else { engine.close(http) }
         }
         http = nil
+        counter.detach()
         super.release(from: engine)
     }
 }

@@ -51,10 +51,14 @@ extension TransferRequest {
     var isForHTTP1Transfer: Bool {
         guard options.httpVersion == .http1, options.digest == nil, options.curlOptions.isEmpty else { return false }
         // Without TLS, an HTTP proxy receives the request itself instead of a CONNECT.
-        if let proxy = options.proxy, !proxy.isEmpty, !isOverTLS, !proxy.lowercased().hasPrefix("socks") {
-            return false
-        }
+        if let proxy = options.proxy, !proxy.isEmpty, !isOverTLS, !Self.isSOCKS(proxy) { return false }
         return Self.isPlainURL(url)
+    }
+
+    /// Whether the proxy forwards connections. A proxy without a scheme is an HTTP proxy.
+    private static func isSOCKS(_ proxy: String) -> Bool {
+        let proxy = proxy.lowercased()
+        return ["socks4://", "socks4a://", "socks5://", "socks5h://"].contains { proxy.hasPrefix($0) }
     }
 
     /// Whether a URL has neither user information nor characters that need a conversion by libcurl, such as those of

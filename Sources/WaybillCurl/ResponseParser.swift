@@ -41,6 +41,8 @@ struct ResponseParser {
     /// Whether the connection may carry another request: the response is complete, its end was unambiguous, and the
     /// server did not announce that it closes the connection.
     var allowsReuse: Bool { isComplete && !hasExcess && framing.allowsReuse }
+    /// Whether the response ends where the server closes the connection.
+    var endsWithConnection: Bool { state == .bodyUntilClose }
     /// The HTTP version of the response, such as `HTTP/1.1`; `nil` before a status line arrived.
     var version: String? { framing.version.map { "HTTP/1.\($0)" } }
 

@@ -165,6 +165,9 @@ class Transfer: @unchecked Sendable {
     func hasAcknowledgedBytes(sent: Int64) -> Bool { false }
     /// Whether a response arrived before the whole body was sent, so that acknowledged bytes do not confirm the body.
     var isResponseEarly: Bool { false }
+    /// Whether the rest of the body is not sent, because the server has rejected the request. Only its response is
+    /// awaited.
+    var hasAbandonedBody: Bool { false }
     /// Whether the current request is complete without its body, as a request for a challenge is.
     var isWithoutBody: Bool { false }
 
@@ -196,8 +199,10 @@ class Transfer: @unchecked Sendable {
 
     /// Called when the body has bytes again.
     final func bodyIsReadable() {
-        guard isRunning, feed?.isWaiting == true, !isPaused else { return }
-        continueBody()
+        guard isRunning, feed?.isWaiting == true else { return }
+        // Recorded even if nothing can be sent now: the reader does not wake twice.
+        feed?.wake()
+        if !isPaused { continueBody() }
     }
 
     final func limit(to rate: ByteCount?) {
@@ -267,7 +272,8 @@ class Transfer: @unchecked Sendable {
         let snapshot = TransferWatch.TransferSnapshot(
             isConnected: connection != nil, isPaused: isPaused, bytesRead: feed?.bytesRead ?? 0, sent: progress.sent,
             acknowledged: progress.acknowledged, hasPendingBytes: hasPendingBytes,
-            hasEarlyResponse: hasEarlyResponse, isRequestAcknowledged: isAcknowledged || isWithoutBody)
+            hasEarlyResponse: hasEarlyResponse,
+            isRequestAcknowledged: isAcknowledged || isWithoutBody || hasAbandonedBody)
         return watch.check(snapshot, now: now)
     }
 

@@ -45,6 +45,12 @@ import WaybillCore
         #expect(feed.failure is Broken)
     }
 
+    @Test func `a reader that appends nothing aborts`() throws {
+        var feed = try BodyFeed(ScriptedBody(length: 5, [.bytes([])])) {}
+        #expect(fill(&feed, bufferSize: 64).result == .abort)
+        #expect(feed.failure is EmptyReadError)
+    }
+
     @Test func `a body of unknown length ends where its reader ends`() throws {
         var feed = try BodyFeed(ScriptedBody(length: nil, [.bytes([1]), .bytes([2, 3])])) {}
         #expect(try drain(&feed, bufferSize: 64) == [1, 2, 3])

@@ -70,8 +70,10 @@ import WaybillCore
         #expect(server.state.connections.count == 3)
     }
 
-    @Test func `an idle connection that the server closes is closed without another request`() async throws {
+    @Test(arguments: [false, true])
+    func `an idle connection that the server closes is closed without another request`(isImmediate: Bool) async throws {
         let gate = Gate()
+        if isImmediate { gate.open() }
         let server = try LoopbackServer(
             Behaviour([.read(), .send(ScriptedResponse(200)), .wait(gate), .close(.finish)]))
         _ = try await run(.post(server.url(), PatternBody(10))).response()
@@ -128,6 +130,7 @@ import WaybillCore
         #expect(isOwn("https://[::1]:1/"))
         #expect(isOwn("https://host/") { $0.proxy = "http://proxy:3128" })
         #expect(isOwn("http://host/") { $0.proxy = "SOCKS5h://proxy" })
+        #expect(!isOwn("http://host/") { $0.proxy = "socks-gateway:3128" })
         #expect(isOwn("http://host/") { $0.unixSocket = "/run/front" })
         #expect(!isOwn("http://user@host/"))
         #expect(!isOwn("http://höst/"))
@@ -168,9 +171,95 @@ import WaybillCore
         #expect(end.evidence.acknowledged <= end.evidence.sent && end.evidence.sent < 32 << 20)
     }
 
+    /// The reader wakes the transfer while the socket accepts nothing, and never again.
+    @Test func `a wake-up while the socket is full is not lost`() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer(
+            Behaviour.respond(200).paused(afterBodyBytes: 100_000, until: gate), receiveBuffer: .kibibytes(64),
+            keepsBodies: false)
+        let body = PiecewiseBody(pieces: 200, of: 100_000)
+        let recorder = run(.post(server.url(), body))
+        try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 100_000 }
+        let other = try LoopbackServer()
+        for _ in 0..<5 { _ = try await run(.post(other.url(), PatternBody(10))).response() }
+        gate.open()
+        #expect(try await recorder.response().head.status == .ok)
+        #expect(try await server.request(0).bodyBytesRead == 20_000_000)
+    }
+
+    @Test func `after an early rejection, only the response limit applies`() async throws {
+        let head = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 100\r\n\r\n"
+        for count in [0, 1 << 20] {
+            let server = try LoopbackServer(
+                Behaviour([.read(count), .send(.raw(head)), .hold]), receiveBuffer: .kibibytes(64))
+            let request = TransferRequest.post(server.url(), PatternBody(32 << 20)) { options in
+                options.expectContinue = count == 0 ? .above(.bytes(0), wait: .seconds(50)) : .never
+                options.limits.response = .milliseconds(300)
+            }
+            let error = try await run(request).failure()
+            #expect(error.code == .responseTimeout)
+            #expect(error.status?.code == 401)
+            #expect(error.outcome == .rejected)
+        }
+    }
+
+    @Test func `a rejection that ends with the connection arrives although the server reads to the end`() async throws {
+        let head = "HTTP/1.1 413 Content Too Large\r\n\r\ntoo large"
+        let server = try LoopbackServer(
+            Behaviour([.read(1 << 20), .send(.raw(head)), .read(), .close(.finish)]), keepsBodies: false)
+        let response = try await run(.post(server.url(), PatternBody(32 << 20))).response()
+        #expect(response.head.status.code == 413)
+        #expect(String(decoding: response.body, as: UTF8.self) == "too large")
+    }
+
     @Test func `an unexpected switch of protocols is malformed`() async throws {
         let server = try LoopbackServer(.respond(.raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n")))
         let error = try await run(.post(server.url(), PatternBody(10))).failure()
         #expect(error.code == .malformedResponse)
+    }
+}
+
+/// A body whose reader has no bytes after each piece, and wakes the transfer immediately.
+private struct PiecewiseBody: UploadBody {
+    let length: Int64?
+    let isReplayable = true
+    private let piece: Int
+
+    init(pieces: Int, of piece: Int) {
+        length = Int64(pieces * piece)
+        self.piece = piece
+    }
+
+    func makeReader(wake: @escaping @Sendable () -> Void) -> any BodyReader {
+        Reader(Int(length!), piece: piece, wake: wake)
+    }
+
+    private final class Reader: BodyReader {
+        private var remaining: Int
+        private let piece: Int
+        private let wake: @Sendable () -> Void
+        private var isPauseDue = false
+
+        init(_ count: Int, piece: Int, wake: @escaping @Sendable () -> Void) {
+            remaining = count
+            self.piece = piece
+            self.wake = wake
+        }
+
+        func read(into output: inout OutputRawSpan) -> BodyRead {
+            guard remaining > 0 else { return .end }
+            guard !isPauseDue else {
+                isPauseDue = false
+                wake()
+                return .later
+            }
+            let count = min(piece, remaining, output.freeCapacity)
+            for _ in 0..<count { output.append(1) }
+            remaining -= count
+            isPauseDue = true
+            return .bytes(count)
+        }
+
+        func close() {}
     }
 }
