@@ -63,6 +63,12 @@ PACKAGING := ^CLITests\.(DistTests|InstallTests|DockerfileTests)
 # Suites in which threads meet. One clean run proves little, so they are run THREAD_ROUNDS times.
 THREADING := ^(WaybillCurlTests|WaybillTests|IntegrationTests|WaybillOutboxTests\.(Owner|Delivery|Control|Source))
 
+# The command with Swift's libraries inside, so that it runs where Swift is not installed. WAYBILL_PROGRAM names one that is
+# built already.
+DIST_PROGRAM := .build-dist/release/waybill
+WAYBILL_PROGRAM ?= $(DIST_PROGRAM)
+export PREFIX DESTDIR WAYBILL_PROGRAM DIST
+
 say = @printf '\n==> %s\n' "$(1)"
 
 help: ## list the targets
@@ -159,7 +165,7 @@ bench-build: setup
 	$(call say,Building the benchmarks (the first time takes a few minutes))
 	@swift build -c release --package-path Benchmarks
 
-bench: bench-build ## measure beside every peer that is installed; the tables go into Docs/Benchmarks.md
+bench: bench-build $(WAYBILL_PROGRAM) ## measure beside every peer that is installed; the tables go into Docs/Benchmarks.md
 	$(call say,Measuring)
 	@peers=$$(Scripts/bench-setup where peers) || peers=; \
 		Benchmarks/.build/release/BenchNetwork python3 -B Benchmarks/Transport/bench.py \
@@ -211,12 +217,6 @@ fuzz-short: setup
 
 docs: ## the documentation, as a folder that any web server can serve
 	@Scripts/docs
-
-# The command with Swift's libraries inside, so that it runs where Swift is not installed. WAYBILL_PROGRAM names one that is
-# built already.
-DIST_PROGRAM := .build-dist/release/waybill
-WAYBILL_PROGRAM ?= $(DIST_PROGRAM)
-export PREFIX DESTDIR WAYBILL_PROGRAM DIST
 
 $(DIST_PROGRAM): Package.swift $(shell find Sources -type f)
 	@Scripts/setup build

@@ -1,8 +1,10 @@
-"""Measurements without a peer: forms of many parts, and images compressed while others are sent."""
+"""Measurements of other kinds: forms of many parts, images compressed while others are sent, and the start of programs."""
 
 import os
+import shutil
 
-from measure import Failure, product, run
+import drivers
+from measure import ROOT, Failure, product, run
 from receiver import Sink
 
 RATE = 500 << 10
@@ -34,4 +36,29 @@ def pictures(rounds, scale, directory, say):
                 if done.output.strip() != str(count):
                     raise Failure("%s of %d responses arrived" % (done.output.strip(), count))
                 results[way].append(done.wall)
+    return results
+
+
+def start(rounds, directory, say):
+    """Returns CPU and wall seconds and megabytes of programs that send one form of 1 KB, or only print their version. Missing
+    programs are left out."""
+    path = os.path.join(directory, "form-of-1-KB")
+    with open(path, "wb") as file:
+        file.write(bytes(1000))
+    say("the start of programs")
+    ours = os.path.join(ROOT, os.environ.get("WAYBILL_PROGRAM", ".build-dist/release/waybill"))
+    results = {}
+    with Sink() as sink:
+        form, order = ["-F", "FILE=@" + path, sink.url], [sink.url, path, 1, 1]
+        commands = {
+            "waybill post": [ours, "post"] + form, "curl -F": ["curl", "-q", "-sS", "--noproxy", "*"] + form,
+            "waybill --version": [ours, "--version"], "curl --version": ["curl", "--version"],
+            "program with Waybill": [product("WaybillWorkload"), "send"] + order,
+            "program in Go": [drivers.go_program("send.go", directory) or "go", "length"] + order,
+        }
+        for _ in range(3 * rounds):
+            for name, command in commands.items():
+                if shutil.which(command[0]):
+                    done = run(command)
+                    results.setdefault(name, []).append({"cpu": done.cpu, "wall": done.wall, "memory": done.memory})
     return results

@@ -5,6 +5,7 @@ only.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -23,7 +24,9 @@ import verify
 from measure import ROOT
 from receiver import Authority, Front, Sink
 
-PARTS = ["large", "close", "medium", "small", "http2", "memory", "truth", "parser", "forms", "pictures"]
+PARTS = [
+    "large", "close", "medium", "small", "http2", "reconnecting", "distant", "memory", "truth", "parser", "forms", "pictures",
+    "start"]
 BUILD = os.path.join(ROOT, "Benchmarks", ".build")
 
 
@@ -60,7 +63,11 @@ def measure(options, wanted, directory):
         + sorted({driver.version for driver in found if not driver.is_ours and driver.version not in ("the same libcurl", "Linux")}),
     }
     fewer = (options.rounds + 1) // 2
-    with Sink() as plain, Sink(authority) as secure, Front(plain, authority, directory) as front:
+    with contextlib.ExitStack() as stack:
+        plain, secure, closing, delayed = (
+            stack.enter_context(sink) for sink in (Sink(), Sink(authority), Sink(closes=True), Sink(delay=20)))
+        front = stack.enter_context(Front(plain, authority, directory))
+        sinks = {"plain": plain, "secure": secure, "closing": closing, "delayed": delayed, "http2": front}
         if not front.url:
             absent.append("nginx")
             say("nginx is not here, so HTTP/2 is not measured")
@@ -70,8 +77,9 @@ def measure(options, wanted, directory):
         ]
         if chosen:
             verify.check_all(found, authority, directory, say)
-        stored["workloads"] = [dict(vars(each), key=each.key, kind=each.kind, title=each.title) for each in chosen]
-        stored["sending"] = sending.measure(found, chosen, {False: plain, True: secure, "http2": front}, authority, directory, say)
+        stored["workloads"] = [
+            dict(vars(each), key=each.key, title=each.title, variant=each.variant, is_small=each.is_small) for each in chosen]
+        stored["sending"] = sending.measure(found, chosen, sinks, authority, directory, say)
         if "memory" in wanted:
             stored["memory"] = memory.measure(plain, fewer, options.scale, directory, say)
     if "truth" in wanted:
@@ -82,6 +90,8 @@ def measure(options, wanted, directory):
         stored["forms"] = alone.forms(options.rounds, options.scale, say)
     if "pictures" in wanted:
         stored["pictures"] = alone.pictures(max(1, options.rounds // 2), options.scale, directory, say)
+    if "start" in wanted:
+        stored["start"] = alone.start(options.rounds, directory, say)
     runs = [run for figures in stored["sending"].values() for each in figures.values() for run in each or []]
     stored["has_instructions"] = any(run["instructions"] is not None for run in runs)
     return stored

@@ -35,11 +35,11 @@ def measure(sink, rounds, scale, directory, say):
         say("memory: round %d of %d" % (number + 1, rounds))
         for source, title in SOURCES.items():
             pair(
-                "1 KiB → %d MiB: %s" % (much >> 20, title), 4,
+                "1 KiB → %d MiB: %s" % (much >> 20, title), 2,
                 (["send-source", sink.url, tiny, 1024, source], 1022, 11_000),
                 (["send-source", sink.url, large, much, source], much - 2, much + 10_000))
         pair(
-            "idle (1 form of 1 KiB) → 32 forms of 16 MiB at once", 24,
+            "idle (1 form of 1 KiB) → 32 forms of 16 MiB at once", 16,
             (["send-at-once", sink.url, tiny, 1], 1, 1), (["send-at-once", sink.url, medium, 32], 32, 32))
         pair(
             "lazy batch of 1,000 → {:,}".format(many), 2,

@@ -78,15 +78,14 @@ class Page:
         """Returns one table of all concurrent forms: rates and CPU times. The details are printed only."""
         groups = {}
         for workload in self.stored["workloads"]:
-            if workload["kind"] in ("medium", "small", "http2"):
+            if workload["is_small"] or workload["kind"] == "medium":
                 groups.setdefault((workload["is_secure"], workload["kind"]), []).append(workload)
         groups = [groups[key] for key in sorted(groups)]
         rows = [[""]]
         for workloads in groups:
             size = re.search("file of ([^,]+)", workloads[0]["title"]).group(1)
             at_once = "/".join("%d" % each["at_once"] for each in workloads)
-            prefix = "HTTP/2: " if workloads[0]["kind"] == "http2" else "TLS: " if workloads[0]["is_secure"] else ""
-            rows[0] += ["%s%s forms/s, %s at once" % (prefix, size, at_once), "CPU, ms"]
+            rows[0] += ["%s forms/s%s, %s at once" % (size, workloads[0]["variant"], at_once), "CPU, ms"]
         for name in self.names([workload for workloads in groups for workload in workloads]):
             row = [name]
             for workloads in groups:
@@ -159,9 +158,18 @@ class Page:
             together, turns = Spread(found["batch"]), Spread(found["in-turn"])
             parts.append("%d images of 12 megapixels, compressed below 100 KiB and sent at 500 KiB/s: %s s as a batch, %s s one by one."
                          % (found["count"], together.text("%.1f"), turns.text("%.1f")))
+        if "start" in stored:
+            parts += ["### Start of programs", self.start()]
         if "parser" in stored:
             parts += ["### Parsers", "Peers: %s." % "; ".join(stored["parsers"]), self.parser()]
         return parts
+
+    def start(self):
+        rows = [["", "CPU, ms", "wall, ms", "peak memory, MB"]]
+        for name, runs in self.stored["start"].items():
+            rows.append([name] + [
+                "%.1f" % (median([run[what] for run in runs]) * scale) for what, scale in (("cpu", 1e3), ("wall", 1e3), ("memory", 1))])
+        return table(rows)
 
     def plots(self):
         """Returns title and text of the files in Images, by name."""

@@ -9,13 +9,16 @@ from measure import product
 
 
 class Sink:
-    """A running sink. Use it in a `with` statement."""
+    """A running sink. Use it in a `with` statement. `delay` is in milliseconds; `closes` is whether each response ends its
+    connection."""
 
-    def __init__(self, authority=None, rate=None, log=None):
+    def __init__(self, authority=None, rate=None, log=None, delay=None, closes=False):
         words = [product("BenchSink")]
         words += ["--tls", authority.certificate, authority.key] if authority else []
         words += ["--rate", str(rate)] if rate else []
         words += ["--log", log] if log else []
+        words += ["--delay", str(delay)] if delay else []
+        words += ["--close"] if closes else []
         self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         port = self._process.stdout.readline().strip()
         if not port.isdigit():

@@ -6,37 +6,63 @@ from measure import Failure, run
 
 LARGE, MEDIUM, SMALL = 1 << 30, 16 << 20, 100_000
 CLOSE = ("waybill", "waybill, watched", "sendfile in C", "AsyncHTTPClient")
+FEW = ("waybill", "waybill, executor", "libcurl mime in C", "AsyncHTTPClient", "Go, length said")
+
+# The kinds of small forms: a special server (see `bench.py`), the end of their title, and the drivers, or None for all.
+SMALL_KINDS = {
+    "small": (None, "", None), "http2": ("http2", ", HTTP/2 through nginx", None),
+    "reconnecting": ("closing", ", a connection for each", FEW), "distant": ("delayed", ", responses after 20 ms", FEW),
+}
 
 
 class Workload:
-    """A number of forms with a file of one size, some of them concurrent; by all drivers, by those with close results, or by
-    those that support HTTP/2."""
+    """A number of forms with a file of one size, some of them concurrent. Those of the kind `close` are sent by drivers with
+    close results."""
 
-    def __init__(self, size, count, at_once, is_secure, rounds, is_close=False, is_http2=False):
-        self.size, self.count, self.at_once, self.is_secure, self.rounds = size, count, at_once, is_secure, rounds
-        self.is_close, self.is_http2 = is_close, is_http2
-
-    @property
-    def kind(self):
-        if self.is_close or self.is_http2:
-            return "close" if self.is_close else "http2"
-        return "large" if self.count == 1 else "medium" if self.size == MEDIUM else "small"
+    def __init__(self, kind, size, rounds, count=1, at_once=1, is_secure=False):
+        self.kind, self.size, self.rounds, self.count, self.at_once, self.is_secure = kind, size, rounds, count, at_once, is_secure
 
     @property
     def key(self):
         return key(self.kind, self.at_once, self.is_secure)
 
     @property
+    def is_http2(self):
+        return self.kind == "http2"
+
+    @property
+    def server(self):
+        special = SMALL_KINDS[self.kind][0] if self.is_small else None
+        return special or ("secure" if self.is_secure else "plain")
+
+    @property
+    def is_small(self):
+        return self.kind in SMALL_KINDS
+
+    @property
+    def variant(self):
+        """What distinguishes the workload from others of the same size, for a title."""
+        if self.kind == "close":
+            return ", by those that are close"
+        variant = SMALL_KINDS[self.kind][1] if self.is_small else ""
+        return variant or (", TLS" if self.is_secure else "")
+
+    @property
     def title(self):
-        size = {"medium": "16 MiB", "small": "100 KB", "http2": "100 KB"}.get(self.kind, in_words(self.size))
+        size = "100 KB" if self.is_small else in_words(self.size)
         what = "One form with a file of %s" % size if self.count == 1 else "{:,} forms with a file of {}, {} at once".format(
             self.count, size, self.at_once)
-        return what + (", by those that are close" if self.is_close else "") + (
-            ", HTTP/2 through nginx" if self.is_http2 else ", TLS" if self.is_secure else "")
+        return what + self.variant
+
+    def includes(self, driver):
+        """Returns whether a driver sends the forms."""
+        chosen = CLOSE if self.kind == "close" else SMALL_KINDS[self.kind][2] if self.is_small else None
+        can = driver.http2_command if self.is_http2 else driver.is_secure or not self.is_secure
+        return bool(can) and (chosen is None or driver.name in chosen)
 
     def count_of(self, driver):
         """Returns the number of forms of a driver. Slow ones send fewer, but at least one per concurrent slot."""
-        share = {"large": 1, "close": 1, "medium": driver.shares[0], "small": driver.shares[1], "http2": 1}[self.kind]
+        share = {"medium": driver.shares[0], "small": driver.shares[1]}.get(self.kind, 1)
         return self.count if share == 1 else max(min(self.count, 2 * self.at_once), round(self.count * share))
 
 
@@ -52,14 +78,20 @@ def workloads(rounds, scale):
     """Returns all workloads. Over TLS, where the ciphers dominate, concurrent forms have fewer rounds."""
     large = max(16, round((LARGE >> 20) * scale)) << 20
     found = []
+
+    def add_small(kind, count, turns, at_once, is_secure=False):
+        found.extend(Workload(kind, SMALL, turns, max(200, round(count * scale)), n, is_secure) for n in at_once)
+
     for is_secure, turns in ((False, rounds), (True, (rounds + 1) // 2)):
-        found.append(Workload(large, 1, 1, is_secure, rounds))
+        found.append(Workload("large", large, rounds, is_secure=is_secure))
         if not is_secure:
             # More rounds, because the targets are smaller than the variation between rounds.
-            found.append(Workload(large, 1, 1, is_secure, 5 * rounds, is_close=True))
-        found += [Workload(MEDIUM, max(2, round(100 * scale)), n, is_secure, turns) for n in (1, 8, 32)]
-        found += [Workload(SMALL, max(200, round(10_000 * scale)), n, is_secure, turns) for n in (1, 8, 64)]
-    found += [Workload(SMALL, max(200, round(4_000 * scale)), n, True, rounds, is_http2=True) for n in (1, 8, 64)]
+            found.append(Workload("close", large, 5 * rounds))
+        found += [Workload("medium", MEDIUM, turns, max(2, round(100 * scale)), n, is_secure) for n in (1, 8, 32)]
+        add_small("small", 10_000, rounds, (1, 8, 64), is_secure)
+    add_small("http2", 4_000, rounds, (1, 8, 64), True)
+    add_small("reconnecting", 4_000, rounds, (1, 8))
+    add_small("distant", 4_000, (rounds + 1) // 2, (8, 64))
     return found
 
 
@@ -97,11 +129,7 @@ def measure(drivers, chosen, sinks, authority, directory, say):
     results = {}
     for workload in chosen:
         figures = results[workload.key] = {}
-        able = [
-            driver for driver in drivers
-            if (driver.is_secure or not workload.is_secure) and (driver.name in CLOSE or not workload.is_close)
-            and (driver.http2_command or not workload.is_http2)
-        ]
+        able = [driver for driver in drivers if workload.includes(driver)]
         for number in range(workload.rounds):
             say("%s: round %d of %d" % (workload.title, number + 1, workload.rounds))
             for driver in able:
@@ -109,7 +137,7 @@ def measure(drivers, chosen, sinks, authority, directory, say):
                     continue
                 try:
                     figures.setdefault(driver.name, []).append(
-                        once(driver, workload, sinks["http2" if workload.is_http2 else workload.is_secure], authority, directory))
+                        once(driver, workload, sinks[workload.server], authority, directory))
                 except Failure as failure:
                     say("%s: %s" % (driver.name, failure))
                     figures[driver.name] = None

@@ -70,9 +70,8 @@ final class EngineInbox: Sendable {
     }
 
     /// Sleeps until a socket is ready, the time has passed, or a command arrives; not at all if one has arrived
-    /// meanwhile.
+    /// meanwhile. `inLibcurl` is whether libcurl has sockets and timers to wait for, too.
     ///
-    /// - Parameter inLibcurl: Whether libcurl has sockets and timers to wait for, too.
     /// - Returns: The number of events of ``poller``.
     func sleep(milliseconds: Int32, inLibcurl: Bool) -> Int {
         guard milliseconds > 0 else { return poller.wait(milliseconds: 0) }

@@ -43,8 +43,7 @@ import WaybillCore
     /// What the first read returned, which attached the connection to its handle.
     private var firstRead: (result: Result, byte: UInt8)?
 
-    /// - Parameters:
-    ///   - tls: The handle that encrypts, or `nil` if the connection owns the socket.
+    /// `tls` is the handle that encrypts, or `nil` if the connection owns the socket.
     init(_ key: ConnectionKey, peer: TransferConnection, socket: Int32, number: UInt64, tls: EasyHandle?) {
         (self.key, self.peer, self.socket, self.number, self.tls) = (key, peer, socket, number, tls)
         var (acknowledged, pending) = (UInt64(0), UInt64(0))

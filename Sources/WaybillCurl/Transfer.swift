@@ -90,9 +90,8 @@ class Transfer: @unchecked Sendable {
         feed?.close()
     }
 
-    /// Determines the result and closes the body. The result is reported after the connection was released.
-    ///
-    /// - Parameter reason: The engine's reason for ending the transfer, or `nil` if it ended itself.
+    /// Determines the result and closes the body. The caller reports the result after it has released the connection.
+    /// `reason` is the engine's reason for ending the transfer, or `nil` if it ended itself.
     final func end(because reason: TransferError.Code?) -> TransferEnd {
         isRunning = false
         if let reason, engineFailure == nil {
@@ -118,7 +117,8 @@ class Transfer: @unchecked Sendable {
         return TransferEnd(result: result, evidence: evidence, metrics: metrics)
     }
 
-    /// - Parameter isConfirmed: Whether the peer has acknowledged the whole body, and the response did not precede it.
+    /// Returns the result. `isConfirmed` is whether the peer has acknowledged the whole body, and the response did not
+    /// precede it.
     private func result(
         evidence: TransferCounters, isConfirmed: Bool
     ) -> Result<TransferResponse, TransferError> {

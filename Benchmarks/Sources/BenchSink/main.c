@@ -1,13 +1,14 @@
 // A server that receives uploads as fast as one thread and the kernel can, so that only the client is measured.
 //
-//   BenchSink [--tls CERTIFICATE KEY] [--rate BYTES_PER_SECOND] [--log FILE]
+//   BenchSink [--tls CERTIFICATE KEY] [--rate BYTES_PER_SECOND] [--log FILE] [--delay MILLISECONDS] [--close]
 //
 // Prints its port on 127.0.0.1 and serves until its standard input ends. Without TLS bodies are discarded in the
 // kernel (recv with MSG_TRUNC, tcp(7)) without a copy. Each response has the number of body bytes received, which
 // proves the work of a run.
 //
 // A rate limits all connections together, with a receive buffer (SO_RCVBUF) of 64 KiB. The log has a line for each read
-// of a body: the time (CLOCK_MONOTONIC) and the bytes of that body received so far.
+// of a body: the time (CLOCK_MONOTONIC) and the bytes of that body received so far. With a delay, each response is sent
+// that long after the request was received. With --close, each response ends its connection.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,14 +25,20 @@
 #include "Request.h"
 #include "Secure.h"
 
-typedef struct {
+typedef struct connection {
   int socket;
   void *session;
   request request;
+  // The time of a delayed response, and the connection with the next one.
+  long long due;
+  struct connection *next;
 } connection;
 
-static int is_secure;
-static long long rate;
+// What remains to be done with a connection that has been served.
+typedef enum { KEEP, DELAY, DROP } verdict;
+
+static int is_secure, closes;
+static long long rate, delay;
 static FILE *log_file;
 // Bytes discarded in the kernel are not written to it, so it never becomes resident.
 static char buffer[1 << 20];
@@ -62,10 +69,11 @@ static int respond(connection *connection, const char *text) {
 static int answer_count(connection *connection) {
   char count[32], text[128];
   int length = snprintf(count, sizeof count, "%lld", connection->request.taken);
-  snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", length, count);
+  snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s",
+           closes ? "Connection: close\r\n" : "", length, count);
   if (log_file) fflush(log_file);
   request_reset(&connection->request);
-  return respond(connection, text);
+  return respond(connection, text) && !closes;
 }
 
 // Reads once. Returns -1 with EAGAIN if it would block, 0 at the end.
@@ -94,27 +102,28 @@ static ssize_t read_once(connection *connection, size_t *wanted) {
   return count;
 }
 
-// Reads available bytes, up to a limit for fairness. Returns 0 after the end of the connection.
-static int serve(connection *connection) {
+// Reads available bytes, up to a limit for fairness.
+static verdict serve(connection *connection) {
   request *request = &connection->request;
   long long allowance = 4 << 20;
   while (1) {
     long long before = request->taken;
     size_t wanted;
     ssize_t count = read_once(connection, &wanted);
-    if (count < 0 && errno == EAGAIN) return 1;
-    if (count <= 0) return 0;
+    if (count < 0 && errno == EAGAIN) return KEEP;
+    if (count <= 0) return DROP;
     if (request->expects_continue && request->place != IN_HEAD) {
       request->expects_continue = 0;
-      if (!respond(connection, "HTTP/1.1 100 Continue\r\n\r\n")) return 0;
+      if (!respond(connection, "HTTP/1.1 100 Continue\r\n\r\n")) return DROP;
     }
     if (log_file) fprintf(log_file, "%lld %lld\n", now_in_nanoseconds(), request->taken);
     keep_pace(request->taken - before);
-    if (request->place == IS_OVER && !answer_count(connection)) return 0;
+    if (request->place == IS_OVER && delay) return DELAY;
+    if (request->place == IS_OVER && !answer_count(connection)) return DROP;
     allowance -= count;
     if (connection->session ? allowance <= 0 && !secure_has_more(connection->session)
                             : allowance <= 0 || (size_t)count < wanted)
-      return 1;
+      return KEEP;
   }
 }
 
@@ -135,6 +144,11 @@ static int listen_on_loopback(void) {
   return listener;
 }
 
+static void watch(int poller, connection *connection) {
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+  epoll_ctl(poller, EPOLL_CTL_ADD, connection->socket, &event);
+}
+
 static void accept_one(int listener, int poller) {
   int one = 1, client = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (client < 0) return;
@@ -143,14 +157,44 @@ static void accept_one(int listener, int poller) {
   connection->socket = client;
   connection->session = is_secure ? secure_open(client) : NULL;
   request_reset(&connection->request);
-  struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
-  epoll_ctl(poller, EPOLL_CTL_ADD, client, &event);
+  watch(poller, connection);
 }
 
 static void drop(connection *connection) {
   if (connection->session) secure_close(connection->session);
   close(connection->socket);
   free(connection);
+}
+
+// The connections with delayed responses, the next one first.
+static connection *first_delayed, *last_delayed;
+
+// Appends a connection to the delayed ones. It is not read until then.
+static void postpone(int poller, connection *connection) {
+  epoll_ctl(poller, EPOLL_CTL_DEL, connection->socket, NULL);
+  connection->due = now_in_nanoseconds() + delay;
+  connection->next = NULL;
+  if (first_delayed) last_delayed->next = connection;
+  else first_delayed = connection;
+  last_delayed = connection;
+}
+
+// Sends the responses that are due. Returns the milliseconds until the next one, rounded up, or -1.
+static int answer_delayed(int poller) {
+  while (first_delayed) {
+    connection *connection = first_delayed;
+    long long left = connection->due - now_in_nanoseconds();
+    if (left > 0) return (int)((left + 999999) / 1000000);
+    first_delayed = connection->next;
+    if (answer_count(connection)) watch(poller, connection);
+    else drop(connection);
+  }
+  return -1;
+}
+
+static int complain(void) {
+  fprintf(stderr, "BenchSink [--tls CERTIFICATE KEY] [--rate BYTES_PER_SECOND] [--log FILE] [--delay MILLISECONDS] [--close]\n");
+  return 2;
 }
 
 int main(int count, char **arguments) {
@@ -163,9 +207,12 @@ int main(int count, char **arguments) {
       rate = atoll(arguments[++index]);
     } else if (strcmp(arguments[index], "--log") == 0 && index + 1 < count) {
       log_file = fopen(arguments[++index], "we");
+    } else if (strcmp(arguments[index], "--delay") == 0 && index + 1 < count) {
+      delay = atoll(arguments[++index]) * 1000000LL;
+    } else if (strcmp(arguments[index], "--close") == 0) {
+      closes = 1;
     } else {
-      fprintf(stderr, "BenchSink [--tls CERTIFICATE KEY] [--rate BYTES_PER_SECOND] [--log FILE]\n");
-      return 2;
+      return complain();
     }
   }
   signal(SIGPIPE, SIG_IGN);
@@ -177,14 +224,16 @@ int main(int count, char **arguments) {
   epoll_ctl(poller, EPOLL_CTL_ADD, STDIN_FILENO, &event);
   struct epoll_event found[64];
   while (1) {
-    int ready = epoll_wait(poller, found, 64, -1);
+    int ready = epoll_wait(poller, found, 64, answer_delayed(poller));
     for (int index = 0; index < ready; index++) {
       void *place = found[index].data.ptr;
       if (place == &standard_input) return 0;
       if (place == &new_connection) {
         accept_one(listener, poller);
-      } else if (!serve(place)) {
-        drop(place);
+      } else {
+        verdict verdict = serve(place);
+        if (verdict == DROP) drop(place);
+        if (verdict == DELAY) postpone(poller, place);
       }
     }
   }
