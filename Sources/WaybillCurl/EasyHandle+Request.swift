@@ -31,9 +31,10 @@ extension EasyHandle {
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
         if unsafe resolve.first != nil { set(CURLOPT_CONNECT_TO, resolve) }
         configureNetwork(request.options)
-        set(
-            CURLOPT_HTTP_VERSION,
-            request.options.httpVersion == .http1 ? wb_http_version_1_1 : wb_http_version_2_tls)
+        let mayUseHTTP2 = request.options.httpVersion == .http2
+        set(CURLOPT_HTTP_VERSION, mayUseHTTP2 ? wb_http_version_2_tls : wb_http_version_1_1)
+        // Concurrent requests wait for the first connection and share it, instead of opening one each.
+        if mayUseHTTP2 { set(CURLOPT_PIPEWAIT, true) }
         // The engine enforces the limit; libcurl's limit is a fallback, because its default is 300 s.
         set(CURLOPT_CONNECTTIMEOUT_MS, request.options.limits.connect.wholeMilliseconds + 5_000)
         set(CURLOPT_TCP_KEEPALIVE, true)
@@ -82,10 +83,10 @@ extension EasyHandle {
     static func uploadBufferSize(for request: TransferRequest, isAlone: Bool = false) -> Int {
         if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
         let length = request.body?.length
+        if request.options.httpVersion == .http2 { return length ?? .max <= 112 << 10 ? 112 << 10 : 64 << 10 }
         if request.sendsTLSRecords {
             // If the socket can't be inspected, progress is visible only when a whole piece was sent.
-            let isSeen = request.options.httpVersion == .http1 && request.options.unixSocket == nil
-            return isSeen && length ?? .max >= 1 << 20 ? 256 << 10 : 64 << 10
+            return request.options.unixSocket == nil && length ?? .max >= 1 << 20 ? 256 << 10 : 64 << 10
         }
         guard let length else { return 512 << 10 }
         return switch length {

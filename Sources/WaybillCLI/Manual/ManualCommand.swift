@@ -50,7 +50,7 @@ struct ManualPage {
 
     /// The commands without subcommands, with their full names.
     private var leaves: [(path: String, tree: CommandTree)] {
-        tree.leaves(under: tree.commandName)
+        tree.leaves.map { ("\(tree.commandName) \($0.path)", $0) }
     }
 
     private func section(_ path: String, _ command: CommandTree) -> [String] {

@@ -21,21 +21,21 @@ struct CallReader: Sendable {
         var words: [String]
     }
 
-    private let arguments: [String: CommandTree.Argument]
-    private let letters: [Unicode.Scalar: CommandTree.Argument]
+    private let options: [String: CommandTree.Option]
+    private let letters: [Unicode.Scalar: CommandTree.Option]
 
     init(_ command: CommandTree) {
-        var arguments: [String: CommandTree.Argument] = [:]
-        var letters: [Unicode.Scalar: CommandTree.Argument] = [:]
-        for argument in command.arguments where argument.kind != .positional && !argument.longNames.isEmpty {
-            for name in argument.longNames { arguments[name] = argument }
-            for letter in argument.letters { letters[letter.unicodeScalars.first!] = argument }
+        var options: [String: CommandTree.Option] = [:]
+        var letters: [Unicode.Scalar: CommandTree.Option] = [:]
+        for option in command.options {
+            for name in option.longNames { options[name] = option }
+            for letter in option.letters { letters[letter.unicodeScalars.first!] = option }
         }
-        (self.arguments, self.letters) = (arguments, letters)
+        (self.options, self.letters) = (options, letters)
     }
 
     /// Returns all long names of the option with this name.
-    func names(of option: String) -> [String] { arguments[option]?.longNames ?? [] }
+    func names(of option: String) -> [String] { options[option]?.longNames ?? [] }
 
     /// Returns the pieces of the words after the command's name.
     func pieces(_ words: some Collection<String>) -> [Piece] {
@@ -63,12 +63,12 @@ struct CallReader: Sendable {
     private func readName(_ word: String, _ rest: inout ArraySlice<String>, _ pieces: inout [Piece]) {
         let end = word.utf8.firstIndex(of: UInt8(ascii: "="))
         let name = String(word[..<(end ?? word.endIndex)].utf8.dropFirst(2)) ?? ""
-        guard let argument = arguments[name] else { return pieces.append(Piece(kind: .other, words: [word])) }
-        guard argument.kind == .option else {
-            return pieces.append(Piece(kind: .flag(argument.longNames[0]), words: [word]))
+        guard let option = options[name] else { return pieces.append(Piece(kind: .other, words: [word])) }
+        guard !option.isFlag else {
+            return pieces.append(Piece(kind: .flag(option.longNames[0]), words: [word]))
         }
         let joined = end.map { String(word[word.utf8.index(after: $0)...]) }
-        readOption(argument, joined, [word], &rest, &pieces)
+        readOption(option, joined, [word], &rest, &pieces)
     }
 
     /// Reads a cluster such as `-kvFname=value`. If it contains an unknown letter, it is left unchanged.
@@ -76,28 +76,28 @@ struct CallReader: Sendable {
         var cluster = word.unicodeScalars.dropFirst()
         var flags: [Piece] = []
         while let letter = cluster.popFirst() {
-            guard let argument = letters[letter], argument.kind == .option || cluster.first != "=" else {
+            guard let option = letters[letter], !option.isFlag || cluster.first != "=" else {
                 return pieces.append(Piece(kind: .other, words: [word]))
             }
-            guard argument.kind == .option else {
-                flags.append(Piece(kind: .flag(argument.longNames[0]), words: ["-\(letter)"]))
+            guard !option.isFlag else {
+                flags.append(Piece(kind: .flag(option.longNames[0]), words: ["-\(letter)"]))
                 continue
             }
             pieces += flags
-            guard !cluster.isEmpty else { return readOption(argument, nil, ["-\(letter)"], &rest, &pieces) }
+            guard !cluster.isEmpty else { return readOption(option, nil, ["-\(letter)"], &rest, &pieces) }
             // The text after an option's letter is its value.
             if cluster.first == "=" { cluster.removeFirst() }
             let value = String(cluster)
-            return readOption(argument, value, ["--\(argument.longNames[0])=\(value)"], &rest, &pieces)
+            return readOption(option, value, ["--\(option.longNames[0])=\(value)"], &rest, &pieces)
         }
         pieces += flags
     }
 
     private func readOption(
-        _ argument: CommandTree.Argument, _ joined: String?, _ words: [String], _ rest: inout ArraySlice<String>,
+        _ option: CommandTree.Option, _ joined: String?, _ words: [String], _ rest: inout ArraySlice<String>,
         _ pieces: inout [Piece]
     ) {
-        let name = argument.longNames[0]
+        let name = option.longNames[0]
         let next = joined == nil ? rest.popFirst() : nil
         pieces.append(Piece(kind: .option(name, joined ?? next), words: words + (next.map { [$0] } ?? [])))
         // The only option that takes all words up to the next option.

@@ -6,15 +6,17 @@ import Waybill
 /// The subcommands and options of a command, as described by ArgumentParser. Settings and the manual page are derived
 /// from it, so neither can name an option that does not exist.
 ///
-/// A call reads only the options of its own command, because querying all options takes longer than a small upload.
+/// A call needs only ``options``, which come from a table: asking ArgumentParser takes longer than a small upload.
 final class CommandTree: Sendable {
     let commandName: String
     let abstract: String
     let discussion: String
     let shouldDisplay: Bool
     let subcommands: [CommandTree]
+    /// The name with those of the commands above, such as `outbox run`.
+    let path: String
     private let command: any ParsableCommand.Type
-    private let cachedArguments = Locked<[Argument]?>(nil)
+    private let cachedOptions = Locked<[Option]?>(nil)
 
     /// An option, a flag or a positional argument.
     struct Argument: Decodable, Sendable {
@@ -44,27 +46,51 @@ final class CommandTree: Sendable {
         var letters: [Character] { (names ?? []).filter { $0.kind == .short }.compactMap(\.name.first) }
     }
 
-    /// Creates the tree of a command.
-    init(of command: any ParsableCommand.Type) {
+    /// What a call needs to know of an option or a flag.
+    struct Option: Sendable, Hashable {
+        let isFlag: Bool
+        let isRepeating: Bool
+        let shouldDisplay: Bool
+        /// The long names, without the two dashes; at least one.
+        let longNames: [String]
+        let letters: [Character]
+    }
+
+    /// Creates the tree of a command. `path` is its full name, empty for the root.
+    init(of command: any ParsableCommand.Type, path: String = "") {
         let configuration = command.configuration
         self.command = command
+        self.path = path
         commandName = command._commandName
         abstract = configuration.abstract
         discussion = configuration.discussion
         shouldDisplay = configuration.shouldDisplay
-        subcommands = configuration.subcommands.map { CommandTree(of: $0) }
-    }
-
-    /// The options, flags and positional arguments of this command.
-    var arguments: [Argument] {
-        cachedArguments.withLock { cached in
-            let arguments = cached ?? (subcommands.isEmpty ? Self.arguments(of: command) : [])
-            cached = arguments
-            return arguments
+        subcommands = configuration.subcommands.map { command in
+            CommandTree(of: command, path: path.isEmpty ? command._commandName : "\(path) \(command._commandName)")
         }
     }
 
-    private static func arguments(of command: any ParsableCommand.Type) -> [Argument] {
+    /// The options and flags of this command, including hidden ones.
+    var options: [Option] {
+        cachedOptions.withLock { cached in
+            let options = cached ?? CommandOptions.options(of: path) ?? describedOptions
+            cached = options
+            return options
+        }
+    }
+
+    /// The options and flags according to ArgumentParser.
+    var describedOptions: [Option] {
+        arguments.filter { $0.kind != .positional && !$0.longNames.isEmpty }.map { argument in
+            Option(
+                isFlag: argument.kind == .flag, isRepeating: argument.isRepeating,
+                shouldDisplay: argument.shouldDisplay, longNames: argument.longNames, letters: argument.letters)
+        }
+    }
+
+    /// The options, flags and positional arguments of this command, as ArgumentParser describes them.
+    var arguments: [Argument] {
+        guard subcommands.isEmpty else { return [] }
         struct Document: Decodable {
             struct Command: Decodable { var arguments: [Argument]? }
             var command: Command
@@ -76,10 +102,9 @@ final class CommandTree: Sendable {
         }
     }
 
-    /// The options and flags that have a long name.
-    var settings: [Argument] {
-        arguments.filter { $0.kind != .positional && $0.shouldDisplay && !$0.longNames.isEmpty }
-            .filter { !["help", "version"].contains($0.longNames[0]) }
+    /// The options and flags that may be settings.
+    var settings: [Option] {
+        options.filter { $0.shouldDisplay && !["help", "version"].contains($0.longNames[0]) }
     }
 
     /// Returns the subcommand that words begin with, at the deepest level, and the number of words that name it.
@@ -94,10 +119,6 @@ final class CommandTree: Sendable {
     /// Returns whether this command has an option with this name.
     func hasOption(named name: String) -> Bool { settings.contains { $0.longNames.contains(name) } }
 
-    /// Returns the commands without subcommands, this one or those below it, with full names. `path` is this one's
-    /// name.
-    func leaves(under path: String) -> [(path: String, tree: CommandTree)] {
-        guard !subcommands.isEmpty else { return [(path, self)] }
-        return subcommands.flatMap { $0.leaves(under: path.isEmpty ? $0.commandName : "\(path) \($0.commandName)") }
-    }
+    /// The commands without subcommands: this one or those below it.
+    var leaves: [CommandTree] { subcommands.isEmpty ? [self] : subcommands.flatMap(\.leaves) }
 }

@@ -21,20 +21,20 @@ struct Settings {
         let rest = words[depth...]
         var call = SettingsCall(path, rest, of: command)
         var defaults: [SettingsCall.Default] = []
-        for argument in command.settings where !OptionRule.isPerCall(argument.longNames[0], in: path) {
-            let isGiven = !call.given.isDisjoint(with: argument.longNames)
-            if isGiven, !argument.isRepeating { continue }
-            defaults += try values(of: argument, path)
+        for option in command.settings where !OptionRule.isPerCall(option.longNames[0], in: path) {
+            let isGiven = !call.given.isDisjoint(with: option.longNames)
+            if isGiven, !option.isRepeating { continue }
+            defaults += try values(of: option, path)
         }
         return words.prefix(depth) + call.addAccepted(defaults).flatMap(\.words) + rest
     }
 
     private func values(
-        of argument: CommandTree.Argument, _ path: String
+        of option: CommandTree.Option, _ path: String
     ) throws(CommandFailure) -> [SettingsCall.Default] {
-        for name in argument.longNames where !argument.isRepeating {
+        for name in option.longNames where !option.isRepeating {
             guard let value = environment(Self.variable(name)), !value.isEmpty else { continue }
-            return try setting(argument, name, value, section: "") { .usage("\(Self.variable(name)): \($0)") }
+            return try setting(option, name, value, section: "") { .usage("\(Self.variable(name)): \($0)") }
                 .map { setting in
                     var setting = setting
                     setting.specificity = .max
@@ -42,28 +42,28 @@ struct Settings {
                 } ?? []
         }
         guard let file else { return [] }
-        let mine = file.lines.filter { argument.longNames.contains($0.name) && Self.section($0.section, covers: path) }
+        let mine = file.lines.filter { option.longNames.contains($0.name) && Self.section($0.section, covers: path) }
         var settings: [SettingsCall.Default] = []
         let nearest = mine.map(\.section.count).max()
-        for line in mine where argument.isRepeating || line.section.count == nearest {
-            let found = try setting(argument, line.name, line.value, section: line.section) {
+        for line in mine where option.isRepeating || line.section.count == nearest {
+            let found = try setting(option, line.name, line.value, section: line.section) {
                 file.problem(line.number, $0)
             }
-            settings = (argument.isRepeating ? settings : []) + (found.map { [$0] } ?? [])
+            settings = (option.isRepeating ? settings : []) + (found.map { [$0] } ?? [])
         }
         return settings
     }
 
     /// Returns a setting; `nil` for a flag that is turned off.
     private func setting(
-        _ argument: CommandTree.Argument, _ name: String, _ value: String, section: String,
+        _ option: CommandTree.Option, _ name: String, _ value: String, section: String,
         _ problem: (String) -> CommandFailure
     ) throws(CommandFailure) -> SettingsCall.Default? {
         var setting = SettingsCall.Default(
-            name: argument.longNames[0], value: value, words: ["--\(name)=\(value)"],
+            name: option.longNames[0], value: value, words: ["--\(name)=\(value)"],
             appliesToAllCommands: section.isEmpty,
             specificity: section.count)
-        guard argument.kind == .flag else { return setting }
+        guard option.isFlag else { return setting }
         setting.words = ["--\(name)"]
         switch value.lowercased() {
         case "true", "yes", "on", "1": return setting
@@ -82,7 +82,7 @@ struct Settings {
                 }
                 throw file!.problem(line.number, "There is no command \"\(line.section)\".\(near ?? "")")
             }
-            let matching = command.leaves(under: line.section).filter { $0.tree.hasOption(named: line.name) }
+            let matching = command.leaves.filter { $0.hasOption(named: line.name) }
             guard matching.isEmpty || !matching.allSatisfy({ OptionRule.isPerCall(line.name, in: $0.path) }) else {
                 throw file!.problem(
                     line.number,
@@ -92,7 +92,7 @@ struct Settings {
             }
             guard !matching.isEmpty else {
                 let subject = line.section.isEmpty ? "No command has an" : "waybill \(line.section) has no"
-                let names = command.leaves(under: line.section).flatMap { $0.tree.settings.flatMap(\.longNames) }
+                let names = command.leaves.flatMap { $0.settings.flatMap(\.longNames) }
                 throw file!.problem(
                     line.number,
                     "\(subject) option --\(line.name).\(Suggestion.sentence(for: line.name, among: names))")
@@ -111,7 +111,7 @@ struct Settings {
 /// The words of the current call, including settings.
 enum CommandWords {
     private static let called = Locked<(words: [String], reader: CallReader)?>(nil)
-    private static let ofPost = CallReader(CommandTree(of: PostCommand.self))
+    private static let ofPost = CallReader(CommandTree(of: PostCommand.self, path: "post"))
 
     /// All words after the program's name.
     static var all: [String] { called.withLock { $0?.words } ?? ProgramArguments.all }

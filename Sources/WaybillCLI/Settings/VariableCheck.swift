@@ -40,10 +40,10 @@ struct VariableCheck {
 
     private func options() -> [String: Use] {
         var options = ["WAYBILL_CONFIG": Use.isRead]
-        for leaf in tree.leaves(under: "") {
-            for argument in leaf.tree.settings {
-                for name in argument.longNames {
-                    let isRead = !argument.isRepeating && !OptionRule.isPerCall(argument.longNames[0], in: leaf.path)
+        for leaf in tree.leaves {
+            for option in leaf.settings {
+                for name in option.longNames {
+                    let isRead = !option.isRepeating && !OptionRule.isPerCall(option.longNames[0], in: leaf.path)
                     let variable = Settings.variable(name)
                     if isRead || options[variable] == nil { options[variable] = isRead ? .isRead : .isPerCall(name) }
                 }

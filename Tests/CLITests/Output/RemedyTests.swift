@@ -17,8 +17,7 @@ import WaybillCore
     }
 
     @Test(arguments: Remedy.allCases) func `every advised flag exists`(_ remedy: Remedy) throws {
-        let leaves = CommandTree(of: WaybillCommand.self).leaves(under: "")
-        let known = leaves.flatMap { $0.tree.settings }.flatMap { option in
+        let known = CommandTree(of: WaybillCommand.self).leaves.flatMap(\.settings).flatMap { option in
             option.longNames.map { "--\($0)" } + option.letters.map { "-\($0)" }
         }
         for flag in Self.flags(in: remedy.shell) { #expect(known.contains(flag), "\(remedy.shell)") }

@@ -49,14 +49,14 @@ import Testing
         }
 
         /// Returns the options that a command takes from settings.
-        func options(of path: String) -> [CommandTree.Argument] {
-            let command = tree.leaves(under: "").first { $0.path == path }?.tree
+        func options(of path: String) -> [CommandTree.Option] {
+            let command = tree.leaves.first { $0.path == path }
             return (command?.settings ?? []).filter { !OptionRule.isPerCall($0.longNames[0], in: path) }
         }
 
-        func line(_ argument: CommandTree.Argument, _ path: String) throws -> String {
-            let name = argument.longNames[0]
-            if argument.kind == .flag { return "\(name) = true\n" }
+        func line(_ option: CommandTree.Option, _ path: String) throws -> String {
+            let name = option.longNames[0]
+            if option.isFlag { return "\(name) = true\n" }
             return "\(name) = \(try #require(Self.value(name, path, folder), "no value for --\(name)"))\n"
         }
 
@@ -188,7 +188,7 @@ import Testing
             ("outbox cancel", ["--all"]), ("outbox retry", ["--all"]), ("outbox verify", ["--all"]), ("outbox ack", []),
             ("outbox check", []), ("doctor", []), ("manual", []),
         ]
-        for (path, _) in scene.tree.leaves(under: "") {
+        for path in scene.tree.leaves.map(\.path) {
             #expect(["post", "put"].contains(path) || calls.contains { $0.0 == path }, "\(path) has no call here")
         }
         var some = Some()
