@@ -49,8 +49,8 @@ public final class UploadSession: Sendable {
     /// }
     /// ```
     ///
-    /// A task that prefers this executor starts an upload and continues after its end without a change of threads,
-    /// which saves about a quarter of the time of a small upload. With several concurrent uploads there is no gain.
+    /// A task that prefers this executor starts an upload and continues after its end without a change of threads.
+    /// For one small upload at a time this saves a quarter of the CPU time; several concurrent uploads become slower.
     ///
     /// - Warning: All uploads of the session wait while such a task runs. Never block in it, compress no images, and do
     ///   no long computations: time limits continue to run, and uploads stall.

@@ -46,7 +46,7 @@ private func joined(_ session: UploadSession, _ form: MultipartForm, _ url: Stri
     options.deduplicationKey = "card 20260117-0042 front"
     let first = session.start(form, to: url, options: options)
     let second = session.start(form, to: url, options: options)
-    print(second.isJoined)  // true: one transfer, two handles
+    print(second.isJoined)  // true: one transfer, two tasks
     second.cancel()  // the first continues
     // end
     _ = first
