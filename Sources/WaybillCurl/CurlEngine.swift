@@ -17,7 +17,7 @@ import WaybillCore
     var connections: ConnectionPool
     var buffers = OutputBufferPool()
     /// The space for received bytes.
-    let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+    let input: UnsafeMutableRawBufferPointer
     private var commands: [EngineCommand] = []
     /// Running transfers by their key. That of a ``CurlTransfer`` is the address of its easy handle, by which libcurl
     /// identifies a completed transfer.
@@ -61,6 +61,7 @@ import WaybillCore
         self.maximumIdleConnections = max(0, min(maximumIdleConnections, 1 << 24))
         connections = ConnectionPool(maximumIdle: self.maximumIdleConnections)
         inbox = EngineInbox(multi: multi, poller: poller)
+        unsafe input = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     }
 
     deinit { unsafe input.deallocate() }
