@@ -75,7 +75,8 @@ def in_words(size):
 
 
 def workloads(rounds, scale):
-    """Returns all workloads. Over TLS, where the ciphers dominate, concurrent forms have fewer rounds."""
+    """Returns all workloads. Forms of 16 MiB over TLS, where the ciphers dominate, and those of a distant server, whose
+    delay does, have fewer rounds."""
     large = max(16, round((LARGE >> 20) * scale)) << 20
     found = []
 

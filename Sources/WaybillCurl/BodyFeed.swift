@@ -1,11 +1,11 @@
 import WaybillCore
 
-/// Passes bytes from a body's reader to libcurl, counts them, and enforces the announced length.
+/// Passes bytes from a body's reader to the transfer that sends them, counts them, and enforces the announced length.
 ///
-/// libcurl 7.88 does not enforce the length itself: it sends a longer body beyond Content-Length, which corrupts the
-/// connection, and waits indefinitely for a shorter one. Both fail here, before a wrong byte is sent.
+/// A longer body would corrupt the connection, and the server would wait indefinitely for the rest of a shorter one.
+/// Both fail here, before a wrong byte is sent. libcurl 7.88 does not enforce the length itself.
 struct BodyFeed {
-    /// The result to return to libcurl.
+    /// The result of reading.
     enum ReadResult: Equatable {
         case bytes(Int)
         case pause
@@ -14,7 +14,7 @@ struct BodyFeed {
 
     let length: Int64?
     private(set) var bytesRead: Int64 = 0
-    /// The number of these bytes that were sent without libcurl.
+    /// The number of these bytes that the reader has sent to the socket itself.
     private(set) var sentDirectly: Int64 = 0
     /// Whether the reader returned *later* and has not been read since.
     private(set) var isWaiting = false
@@ -63,7 +63,7 @@ struct BodyFeed {
         return sent > 0 ? sent : nil
     }
 
-    /// Fills libcurl's buffer.
+    /// Reads the next bytes into a buffer.
     mutating func fill(_ buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
         isWaiting = false
         guard let reader, !isAtEnd else { return .bytes(0) }

@@ -94,19 +94,17 @@ enum CurlFailure {
     }
 
     /// Returns the failure of an exchange whose connection ended without a complete response.
+    /// libcurl has codes for the same failures, and so for their messages.
     static func lost(_ detail: String, sawHead: Bool, sawResponse: Bool) -> Transfer.Failure {
-        let suffix = detail.isEmpty ? "" : " (\(detail))"
-        return if sawHead {
-            Transfer.Failure(.responseIncomplete, "The server closed the connection during the response.\(suffix)")
-        } else if sawResponse {
-            Transfer.Failure(
-                .responseIncomplete, "The server closed the connection within the response head.\(suffix)")
-        } else if detail.isEmpty {
-            Transfer.Failure(.connectionLost, "The server closed the connection without a response.")
-        } else {
-            Transfer.Failure(.connectionLost, "The connection was lost before a response arrived.\(suffix)")
-        }
+        let equivalent = sawHead ? CURLE_PARTIAL_FILE : detail.isEmpty ? CURLE_GOT_NOTHING : CURLE_RECV_ERROR
+        let (code, message) =
+            sawResponse && !sawHead
+            ? (.responseIncomplete, closedWithinHead)
+            : codeAndMessage(of: equivalent, isConnected: true, sawResponseHead: sawHead)
+        return Transfer.Failure(code, detail.isEmpty ? message : "\(message) (\(detail))")
     }
+
+    static let closedWithinHead = "The server closed the connection within the response head."
 
     /// Returns whether a new connection failed because this process has no file descriptor left.
     static func isOutOfDescriptors(_ code: CURLcode?) -> Bool {

@@ -83,10 +83,13 @@ extension EasyHandle {
     static func uploadBufferSize(for request: TransferRequest, isAlone: Bool = false) -> Int {
         if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
         let length = request.body?.length
-        if request.options.httpVersion == .http2 { return length ?? .max <= 112 << 10 ? 112 << 10 : 64 << 10 }
+        if request.options.httpVersion == .http2 {
+            // Progress is visible only when a whole piece was sent, because the socket is shared.
+            return (length ?? .max) <= 112 << 10 ? 112 << 10 : 64 << 10
+        }
         if request.sendsTLSRecords {
-            // If the socket can't be inspected, progress is visible only when a whole piece was sent.
-            return request.options.unixSocket == nil && length ?? .max >= 1 << 20 ? 256 << 10 : 64 << 10
+            // The same is true for a Unix socket, which has no counters.
+            return request.options.unixSocket == nil && (length ?? .max) >= 1 << 20 ? 256 << 10 : 64 << 10
         }
         guard let length else { return 512 << 10 }
         return switch length {

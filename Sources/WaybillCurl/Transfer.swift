@@ -124,7 +124,7 @@ class Transfer: @unchecked Sendable {
     ) -> Result<TransferResponse, TransferError> {
         var failure = failure
         if failure == nil, received.head == nil {
-            failure = Failure(.responseIncomplete, "The server closed the connection within the response head.")
+            failure = Failure(.responseIncomplete, CurlFailure.closedWithinHead)
         }
         // A success status before the whole body was received does not confirm the whole body.
         if failure == nil, let head = received.head, head.status.kind == .successful, feed != nil, !isConfirmed {

@@ -78,6 +78,11 @@ import WaybillCore
         var request = TransferRequest(method: .post, url: "https://h", body: ScriptedBody(length: 1 << 30, []))
         request.options.httpVersion = .http2
         #expect(EasyHandle.uploadBufferSize(for: request) == 65_536)
+        request.body = ScriptedBody(length: (112 << 10) + 1, [])
+        #expect(EasyHandle.uploadBufferSize(for: request) == 65_536)
+        request.body = ScriptedBody(length: 112 << 10, [])
+        #expect(EasyHandle.uploadBufferSize(for: request) == 114_688)
+        request.body = ScriptedBody(length: 1 << 30, [])
         request.options.httpVersion = .http1
         request.options.unixSocket = "/run/front"
         #expect(EasyHandle.uploadBufferSize(for: request) == 65_536)

@@ -36,25 +36,22 @@ struct ManualPage {
             ".TH \(Roff.quoted(name.uppercased())) 1 \"\" \(Roff.quoted("\(name) \(version)")) \"User Commands\"",
             ".SH NAME", Roff.text("\(name) - \(Self.clause(tree.abstract))"), ".SH SYNOPSIS",
         ]
-        for command in leaves { lines += [".B \(Roff.text(command.path))", synopsis(command.tree), ".br"] }
+        for command in tree.leaves { lines += [".B \(Roff.text(fullName(of: command)))", synopsis(command), ".br"] }
         let (discussion, exits) = Self.splitExitStatus(tree.discussion)
         lines.append(".SH DESCRIPTION")
         lines += Roff.paragraphs(discussion)
         lines += [".SH COMMANDS"]
-        for command in leaves { lines += section(command.path, command.tree) }
+        for command in tree.leaves { lines += section(command) }
         lines += [".SH SETTINGS"] + Roff.paragraphs(Self.settings)
         lines += [".SH ENVIRONMENT"] + Roff.paragraphs(Self.environment)
         lines += [".SH EXIT STATUS"] + Roff.paragraphs(exits)
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The commands without subcommands, with their full names.
-    private var leaves: [(path: String, tree: CommandTree)] {
-        tree.leaves.map { ("\(tree.commandName) \($0.path)", $0) }
-    }
+    private func fullName(of command: CommandTree) -> String { "\(tree.commandName) \(command.path)" }
 
-    private func section(_ path: String, _ command: CommandTree) -> [String] {
-        var lines = [".SS \(Roff.quoted(path))", Roff.text(command.abstract)]
+    private func section(_ command: CommandTree) -> [String] {
+        var lines = [".SS \(Roff.quoted(fullName(of: command)))", Roff.text(command.abstract)]
         lines += Roff.paragraphs(Self.splitExitStatus(command.discussion).rest)
         var title: String?
         for argument in command.arguments.filter(\.shouldDisplay) {

@@ -3,10 +3,10 @@ import ArgumentParser
 import FoundationEssentials
 import Waybill
 
-/// The subcommands and options of a command, as described by ArgumentParser. Settings and the manual page are derived
-/// from it, so neither can name an option that does not exist.
+/// The subcommands and options of a command.
 ///
-/// A call needs only ``options``, which come from a table: asking ArgumentParser takes longer than a small upload.
+/// The manual page has the ``arguments`` that ArgumentParser describes. Calls and settings need only the ``options``,
+/// which come from ``CommandOptions``: asking ArgumentParser takes longer than a small upload.
 final class CommandTree: Sendable {
     let commandName: String
     let abstract: String

@@ -17,9 +17,9 @@ struct Settings {
         let (command, depth) = tree.find(words)
         try checkFile()
         guard depth > 0, command.subcommands.isEmpty else { return words }
-        let path = words.prefix(depth).joined(separator: " ")
+        let path = command.path
         let rest = words[depth...]
-        var call = SettingsCall(path, rest, of: command)
+        var call = SettingsCall(rest, of: command)
         var defaults: [SettingsCall.Default] = []
         for option in command.settings where !OptionRule.isPerCall(option.longNames[0], in: path) {
             let isGiven = !call.given.isDisjoint(with: option.longNames)

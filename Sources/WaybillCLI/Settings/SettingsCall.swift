@@ -23,8 +23,8 @@ struct SettingsCall: Sendable, Hashable {
     private var values: [String: [String]] = [:]
 
     /// Parses the words after the name of the command.
-    init(_ path: String, _ words: some Collection<String>, of command: CommandTree) {
-        self.path = path
+    init(_ words: some Collection<String>, of command: CommandTree) {
+        path = command.path
         let reader = CallReader(command)
         for piece in reader.pieces(words) {
             switch piece.kind {
