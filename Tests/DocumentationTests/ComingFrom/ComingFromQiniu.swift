@@ -281,7 +281,7 @@ private func rows11(
     let isAnother = error.code == .sourceChanged
     // end
     _ = isAnother
-    // row: may it be stored?
+    // row: might it be stored already?
     let mayBeThere = error.outcome == .unknown
     // end
     _ = mayBeThere
@@ -293,10 +293,10 @@ private func background(
 ) async throws {
     // row: a background session around putFile:
     settings.kinds = [DurableQiniuUpload.self]
-    settings.credentials = StoreAccounts(qiniu: ["photos": tokens])
+    settings.credentials = StoreAccounts(qiniu: ["account": tokens])
     // end
     // row: putFile: that must not be lost
-    let durable = try await DurableQiniuUpload(file: path, to: key, in: "photos", credential: "photos")
+    let durable = try await DurableQiniuUpload(file: path, to: key, in: "photos", credential: "account")
     try await outbox.enqueue(durable)
     // end
     // row: recorder after a restart
@@ -304,7 +304,7 @@ private func background(
     // end
     // row: a policy for one file
     let strict = try await DurableQiniuUpload(
-        file: path, to: key, in: "photos", credential: "photos", policy: policy)
+        file: path, to: key, in: "photos", credential: "account", policy: policy)
     // end
     _ = strict
     // row: a result without a listener
