@@ -167,9 +167,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
         }
         let result = unsafe feed!.fill(UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(most)))
         if case .bytes(let count) = result { pacer.consume(count) }
-        if result == .abort, let failure = feed?.failure {
-            engineFailure = Failure(.bodyFailed, "The body can't be read: \(failure)".sentence, cause: failure)
-        }
+        if result == .abort { bodyDidFail() }
         return result
     }
 

@@ -36,8 +36,8 @@ struct ResponseAssembler {
     private(set) var head: HTTPResponse?
     private(set) var body: [UInt8] = []
 
-    /// The length that the head announces, or `nil` if it has no `Content-Length`.
-    var contentLength: Int64? { head?.headerFields[.contentLength].flatMap { Self.length($0) } }
+    /// The length that the last head announces, or `nil` if it has no `Content-Length`.
+    private(set) var contentLength: Int64?
 
     /// The status of the last status line.
     var lastStatus: Int { pending.status.code }
@@ -94,6 +94,7 @@ struct ResponseAssembler {
         let reason = line.count > space + 5 ? line.extracting((space + 5)...).string : ""
         pending = HTTPResponse(status: .init(code: code, reasonPhrase: reason))
         headLines = 0
+        contentLength = nil
         isHeadOpen = true
         head = nil
         body.removeAll()
@@ -117,28 +118,23 @@ struct ResponseAssembler {
         else { return }
         let value = line.extracting((colon + 1)...).string
         let trimmed = value.trimmingHTTPWhitespace()
-        if name == .contentLength { try checkLength(trimmed) }
+        if name == .contentLength { try addLength(trimmed) }
         guard HTTPField.isValidValue(trimmed) else { return }
         pending.headerFields.append(HTTPField(name: name, value: trimmed))
     }
 }
 
 extension ResponseAssembler {
-    /// Validates a Content-Length value. libcurl ignores a length beyond 63 bits, and uses the first of several. The
+    /// Validates and stores a Content-Length value. libcurl ignores a length beyond 63 bits, and uses the first of several. The
     /// end of the response is ambiguous then (RFC 9112 section 6.3).
-    private func checkLength(_ value: String) throws(Failure) {
-        var known = pending.headerFields[.contentLength].flatMap { Self.length($0) }
-        for text in value.split(separator: ",", omittingEmptySubsequences: false) {
-            let length = Self.length(text)
-            guard length != nil, known == nil || known == length else { throw .malformedContentLength }
-            known = length
+    private mutating func addLength(_ value: String) throws(Failure) {
+        for text in value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            let digits = String(Substring(text)).trimmingHTTPWhitespace()
+            guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int64(digits),
+                contentLength == nil || contentLength == length
+            else { throw .malformedContentLength }
+            contentLength = length
         }
-    }
-
-    /// Returns the first length of a list value; `nil` if it is not a valid number.
-    private static func length(_ value: some StringProtocol) -> Int64? {
-        let digits = String(value.prefix { $0 != "," }).trimmingHTTPWhitespace()
-        return digits.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(digits) : nil
     }
 }
 

@@ -211,6 +211,12 @@ class Transfer: @unchecked Sendable {
         if delayedUntil != nil { resumeBody() }
     }
 
+    /// Called when the body's reader has failed: the transfer fails.
+    final func bodyDidFail() {
+        guard let failure = feed?.failure else { return }
+        engineFailure = Failure(.bodyFailed, "The body can't be read: \(failure)".sentence, cause: failure)
+    }
+
     /// Continues a body that waits for its rate limit, if it is due.
     final func resumeIfDue(_ now: ContinuousClock.Instant) {
         if let due = delayedUntil, due <= now { resumeBody() }
