@@ -57,7 +57,11 @@ struct RequestWriter {
     /// A body of more than 64 KiB follows it in the same segment. A smaller one gets its own on a kept-alive connection,
     /// because a request of two segments is acknowledged when it is read (decision 0003).
     ///
-    /// - Parameter waitsUntil: The time until which the body waits for a `100 Continue`, or `nil` if it does not wait.
+    /// - Parameters:
+    ///   - head: The request line and the fields.
+    ///   - transfer: The transfer whose body follows.
+    ///   - isReused: Whether the connection has carried a request before.
+    ///   - waitsUntil: The time until which the body waits for a `100 Continue`, or `nil` if it does not wait.
     mutating func begin(
         _ head: [UInt8], of transfer: Transfer, isReused: Bool, waitsUntil: ContinuousClock.Instant?
     ) {
