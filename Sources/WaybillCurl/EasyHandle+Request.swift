@@ -76,9 +76,9 @@ extension EasyHandle {
     ///
     /// Large buffers make large bodies 1.7 times as fast on a plain connection, and a very large buffer another fifth.
     /// Only a transfer that runs alone and is long enough to justify the memory gets one: several of them would exceed
-    /// the processor's cache. Small bodies become slower: libcurl allocates the buffer for each transfer, and glibc
-    /// returns blocks of 128 KiB to the kernel each time. A body that fits into slightly less is read and sent in one
-    /// piece. TLS sends records of 16 KiB regardless of the buffer; the records of one buffer are sent in segments of
+    /// the processor's cache. 32 concurrent ones with 256 KiB are as fast as with 512 KiB and need 8 MB less. Small
+    /// bodies become slower: libcurl allocates the buffer for each transfer, and glibc returns blocks of 128 KiB to the
+    /// kernel each time. A body that fits into slightly less is read and sent in one piece. TLS sends records of 16 KiB regardless of the buffer; the records of one buffer are sent in segments of
     /// up to 64 KiB, hence the larger buffer. A rate limit is enforced in bursts of one buffer, which is then small.
     static func uploadBufferSize(for request: TransferRequest, isAlone: Bool = false) -> Int {
         if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
@@ -91,13 +91,14 @@ extension EasyHandle {
             // The same is true for a Unix socket, which has no counters.
             return request.options.unixSocket == nil && (length ?? .max) >= 1 << 20 ? 256 << 10 : 64 << 10
         }
-        guard let length else { return 512 << 10 }
+        let long = isAlone ? 512 << 10 : 256 << 10
+        guard let length else { return long }
         return switch length {
         case ...(64 << 10): 64 << 10
         case ...(112 << 10): 112 << 10
         case ..<(1 << 20): 64 << 10
         case (64 << 20)... where isAlone: 2 << 20
-        default: 512 << 10
+        default: long
         }
     }
 }

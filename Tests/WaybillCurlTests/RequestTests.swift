@@ -57,21 +57,29 @@ import WaybillCore
         arguments: [
             (100, nil, "http://h", 65_536), (100_000, nil, "http://h", 114_688), (114_688, nil, "HTTP://h", 114_688),
             (114_689, nil, "http://h", 65_536), (100_000, nil, "HTTPS://h", 65_536),
-            (1 << 20, nil, "http://h", 524_288), (1 << 30, nil, "https://h", 262_144),
+            (1 << 20, nil, "http://h", 262_144), (1 << 30, nil, "https://h", 262_144),
             ((1 << 20) - 1, nil, "https://h", 65_536), (1 << 20, nil, "https://h", 262_144),
             (nil, nil, "https://h", 262_144),
             (1 << 30, 200 << 10, "http://h", 25_600), (1 << 30, 1 << 30, "http://h", 65_536),
             (1 << 30, 1_000, "http://h", 16_384),
-            (nil, nil, "http://h", 524_288), (64 << 20, nil, "http://h", 524_288),
-            ((64 << 20) - 1, nil, "http://h", 524_288),
+            (nil, nil, "http://h", 262_144), (64 << 20, nil, "http://h", 262_144),
+            ((64 << 20) - 1, nil, "http://h", 262_144),
         ] as [(Int64?, Int64?, String, Int)])
     func `the upload buffer fits body, rate and TLS`(length: Int64?, rate: Int64?, url: String, size: Int) {
         var request = TransferRequest(method: .post, url: url, body: ScriptedBody(length: length, []))
         request.options.rateLimit = rate.map { .bytes($0) }
         #expect(EasyHandle.uploadBufferSize(for: request) == size)
-        let isLong = length.map { $0 >= 64 << 20 } ?? false
-        let isFree = rate == nil && url.hasPrefix("http:")
-        #expect(EasyHandle.uploadBufferSize(for: request, isAlone: true) == (isLong && isFree ? 2 << 20 : size))
+        #expect(
+            rate == nil && url.hasPrefix("http:") || EasyHandle.uploadBufferSize(for: request, isAlone: true) == size)
+    }
+
+    @Test(
+        arguments: [
+            (114_689, 65_536), (1 << 20, 524_288), ((64 << 20) - 1, 524_288), (64 << 20, 2 << 20), (nil, 524_288),
+        ] as [(Int64?, Int)])
+    func `the only transfer gets a larger buffer`(length: Int64?, size: Int) {
+        let request = TransferRequest(method: .post, url: "http://h", body: ScriptedBody(length: length, []))
+        #expect(EasyHandle.uploadBufferSize(for: request, isAlone: true) == size)
     }
 
     @Test func `HTTP2 and Unix sockets use small buffers, and TLS proxies those of TLS`() {
