@@ -76,6 +76,7 @@ static void start(struct wb_jpeg_decoder *decoder, const uint8_t *bytes, size_t 
     info->scale_num = eighths;
     info->scale_denom = 8;
     jpeg_start_decompress(info);
+    wb_guard_check_scans(info);
     if (decoder->is_packed) prepare_packed(decoder);
     else prepare_raw(decoder);
 }
@@ -177,7 +178,7 @@ const uint8_t *wb_jpeg_decoder_row(const wb_jpeg_decoder *decoder, int32_t plane
     return decoder->rows[plane][row];
 }
 
-int32_t wb_jpeg_decoder_stray_bytes(const wb_jpeg_decoder *decoder) { return decoder->guard.status.stray_bytes; }
+wb_jpeg_status wb_jpeg_decoder_status(const wb_jpeg_decoder *decoder) { return decoder->guard.status; }
 
 void wb_jpeg_decoder_close(wb_jpeg_decoder *decoder) {
     jpeg_destroy_decompress(&decoder->info);

@@ -39,7 +39,7 @@ static void error_exit(j_common_ptr info) {
     keep_message(info);
     // The two out-of-memory errors of the memory manager: more than max_memory_to_use, and a failed malloc.
     int memory = code == JERR_NO_BACKING_STORE || code == JERR_OUT_OF_MEMORY || code == JERR_WIDTH_OVERFLOW;
-    if (code == JERR_INPUT_EOF || code == JERR_INPUT_EMPTY) guard->status.is_truncated = 1;
+    if (code == JERR_INPUT_EOF || code == JERR_INPUT_EMPTY || guard->status.is_end_missing) guard->status.is_truncated = 1;
     guard->status.outcome = memory ? wb_jpeg_memory_exceeded : wb_jpeg_failed;
     longjmp(guard->jump, 1);
 }
@@ -63,11 +63,34 @@ static void emit_message(j_common_ptr info, int level) {
     // These warnings concern header values that do not affect pixels.
     if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM || code == JWRN_NOT_SEQUENTIAL) return;
     if (code == JWRN_EXTRANEOUS_DATA && is_padding(guard)) return;
-    if (code == JWRN_JPEG_EOF) guard->status.is_truncated = 1;
+    // libjpeg continues as if the file had an EOI marker. If image data is missing, another warning follows.
+    if (code == JWRN_JPEG_EOF) {
+        guard->status.is_end_missing = 1;
+        return;
+    }
+    if (guard->status.is_end_missing) guard->status.is_truncated = 1;
     if (guard->status.damage_warnings++ == 0) {
         guard->status.code = code;
         keep_message(info);
     }
+}
+
+// Returns whether the file has all its scans, if it ended at the end of a scan.
+static int has_all_scans(j_decompress_ptr info) {
+    if (!jpeg_has_multiple_scans(info)) return 1;
+    if (!info->progressive_mode || !info->coef_bits) return 0;
+    // The number of bits of each coefficient that are still missing; -1 for a coefficient of which nothing was read.
+    for (int component = 0; component < info->num_components; component++) {
+        for (int index = 0; index < DCTSIZE2; index++) {
+            if (info->coef_bits[component][index] != 0) return 0;
+        }
+    }
+    return 1;
+}
+
+void wb_guard_check_scans(j_decompress_ptr info) {
+    struct wb_guard *guard = (struct wb_guard *)info->err;
+    if (guard->status.is_end_missing && !has_all_scans(info)) guard->status.is_truncated = 1;
 }
 
 static void output_message(j_common_ptr info) { (void)info; }

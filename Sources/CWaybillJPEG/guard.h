@@ -25,5 +25,7 @@ struct jpeg_error_mgr *wb_guard_prepare(struct wb_guard *guard);
 void wb_watch_install(j_common_ptr info, struct wb_watch *watch, const wb_jpeg_flag *flag, int max_scans);
 // Jumps with the given outcome. Call only within a function that has set the guard's jump.
 _Noreturn void wb_guard_leave(j_common_ptr info, int outcome);
+// Records a truncated file if its end is missing and any of its scans may be. Call when all scans have been read.
+void wb_guard_check_scans(j_decompress_ptr info);
 // Applies one of the scan scripts to a compressor whose components are set.
 void wb_script_apply(j_compress_ptr info, int script, jpeg_scan_info *room);

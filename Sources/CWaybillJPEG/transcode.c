@@ -86,6 +86,7 @@ static void transcode(struct transcoder *job, const uint8_t *input, size_t count
     source->mem->max_memory_to_use = (long)max_memory;
     jpeg_read_header(source, TRUE);
     jvirt_barray_ptr *coefficients = jpeg_read_coefficients(source);
+    wb_guard_check_scans(source);
     wb_sink_install(target, &job->sink);
     jpeg_copy_critical_parameters(source, target);
     target->optimize_coding = TRUE;

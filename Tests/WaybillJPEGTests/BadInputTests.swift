@@ -69,10 +69,36 @@ import WaybillCore
     @Test(arguments: [JPEGOptions(quality: 60), .maxBytes(.kibibytes(100), mode: .fast)])
     func `every truncation of a file is a typed error`(options: JPEGOptions) {
         let bytes = Scene.file(24, 16, quantiser: 12, Scene.photo(24, 16))
-        for length in 0..<bytes.count {
+        // Without the marker at the end, all image data is there: see below.
+        for length in 0..<bytes.count - 2 {
             let code = failure(Array(bytes.prefix(length)), options)
             let expected: [JPEGError.Code] = length < 2 ? [.empty, .notAJPEG] : [.truncated]
             #expect(code.map(expected.contains) == true, "cut at \(length): \(String(describing: code))")
+        }
+    }
+
+    @Test(arguments: [1, 2])
+    func `a missing end marker is added and reported`(missing: Int) throws {
+        let progressive = try recompress(Scene.photoFile, JPEGOptions(quality: 60, mode: .fast)).bytes
+        for file in [Scene.photoFile, progressive, Self.webcamFrame(stray: [])] {
+            for options in [JPEGOptions(), JPEGOptions(quality: 50, mode: .fast), .maxBytes(.bytes(3_000))] {
+                let repaired = try recompress(Array(file.dropLast(missing)), options)
+                let whole = try recompress(file, options)
+                #expect(repaired.bytes == whole.bytes)
+                #expect(repaired.report.isEndMissing && !whole.report.isEndMissing)
+            }
+        }
+    }
+
+    @Test func `a progressive file without its last scans is truncated even if it ends between two scans`() throws {
+        let bytes = try recompress(Scene.photoFile, JPEGOptions(quality: 60, mode: .fast)).bytes
+        let scans = markers(bytes).filter { $0.code == 0xDA }
+        #expect(scans.count > 2)
+        for scan in scans.dropFirst() {
+            let cut = Array(bytes.prefix(scan.offset))
+            for options in [JPEGOptions(), JPEGOptions(quality: 50, mode: .fast)] {
+                #expect(failure(cut, options) == .truncated, "cut at \(scan.offset)")
+            }
         }
     }
 

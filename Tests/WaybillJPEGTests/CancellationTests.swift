@@ -49,9 +49,9 @@ import WaybillCore
             { _ = try QuantisedImage(image, factor: 1, quantiser: quantiser, flag: flag) },
             { _ = try JPEGWriter.write(levels, image, script: .split, flag: flag) },
             {
-                var strayBytes = 0
+                var defects = ToleratedDefects()
                 _ = try JPEGWriter.transcode(
-                    Scene.photoFile, orientation: 1, script: .split, flag: flag, strayBytes: &strayBytes)
+                    Scene.photoFile, orientation: 1, script: .split, flag: flag, defects: &defects)
             },
         ]
         for stage in stages {

@@ -37,6 +37,7 @@ typedef struct {
     int32_t damage_warnings; // warnings that indicate a damaged image
     int32_t is_truncated;    // the data ended before the image did
     int32_t stray_bytes;     // stray bytes between segments, up to 64; not damage
+    int32_t is_end_missing;  // the data has no EOI marker; not damage if no image data is missing
     char message[200];       // the error, or else the first warning
 } wb_jpeg_status;
 
@@ -59,7 +60,7 @@ wb_jpeg_plane_shape wb_jpeg_decoder_shape(const wb_jpeg_decoder *decoder, int32_
 int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_status *status);
 int32_t wb_jpeg_decoder_row_count(const wb_jpeg_decoder *decoder, int32_t plane);
 const uint8_t *wb_jpeg_decoder_row(const wb_jpeg_decoder *decoder, int32_t plane, int32_t row);
-int32_t wb_jpeg_decoder_stray_bytes(const wb_jpeg_decoder *decoder);
+wb_jpeg_status wb_jpeg_decoder_status(const wb_jpeg_decoder *decoder);
 void wb_jpeg_decoder_close(wb_jpeg_decoder *decoder);
 
 // MARK: Raw pixels

@@ -16,6 +16,7 @@ struct ShrinkReport: Sendable {
         if image.orientation != 1 { line += ", rotated upright" }
         if let profile = image.convertedProfile { line += ", colors converted from \(profile)" }
         if let profile = image.droppedProfile { line += ", profile \(profile) dropped without conversion" }
+        if image.isEndMissing { line += ", added the missing end marker" }
         if !image.stripped.isEmpty { line += "; removed \(image.stripped.joined(separator: ", "))" }
         return line
     }
@@ -27,7 +28,8 @@ struct ShrinkReport: Sendable {
         let head: JSONObject = ["result": "succeeded", "exit": Exit.done, "input": input, "output": output]
         return head + ImageText.members(image) + [
             "orientation": image.orientation, "convertedProfile": image.convertedProfile,
-            "droppedProfile": image.droppedProfile, "removed": image.stripped, "cpuSeconds": image.cpuTime,
+            "droppedProfile": image.droppedProfile, "removed": image.stripped, "endMissing": image.isEndMissing,
+            "cpuSeconds": image.cpuTime,
         ]
     }
 

@@ -18,9 +18,9 @@ import WaybillCore
 /// in the report. CMYK is converted with the simple formula R = (255 - C)(255 - K) / 255, and so on with M and Y,
 /// because ink profiles are not read; if an Adobe segment is present, the values are interpreted as inverted.
 ///
-/// **Tolerated defects**: data after the end of the image, up to 64 stray bytes, of which at most 16
-/// precede the same restart marker (``JPEGReport/strayBytes``), and header values that do not affect pixels. Missing or damaged image data is an error
-/// and never becomes a gray area. Damage that still decodes, such as a flipped bit in a coefficient, cannot be
+/// **Tolerated defects**: data after the end of the image, up to 64 stray bytes, of which at most 16 precede the same
+/// restart marker (``JPEGReport/strayBytes``), a missing marker at the end (``JPEGReport/isEndMissing``), and header
+/// values that do not affect pixels. Missing or damaged image data is an error and never becomes a gray area. Damage that still decodes, such as a flipped bit in a coefficient, cannot be
 /// detected.
 ///
 /// The work runs on dedicated threads, one per processor but at most four, so that waiting tasks do not occupy Swift's

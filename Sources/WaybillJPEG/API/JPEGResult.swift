@@ -49,6 +49,8 @@ public struct JPEGReport: Sendable, Hashable {
     /// The number of stray bytes between segments and before restart markers, as some cameras and webcams leave them;
     /// up to 64 are skipped. A few that precede a restart marker or the end may not be counted.
     public var strayBytes: Int
+    /// Whether the input lacks the marker at its end (EOI). No image data is missing, and the output has the marker.
+    public var isEndMissing: Bool
     /// Whether the coefficients of the input were kept: nothing but metadata was lost.
     public var isPassedThrough: Bool
     /// The reason why the original was passed on (``JPEGOptions/FailurePolicy/sendOriginal``); `nil` otherwise.

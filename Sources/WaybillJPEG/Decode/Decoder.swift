@@ -26,8 +26,8 @@ import CWaybillJPEG
         unsafe (0..<wb_jpeg_decoder_plane_count(raw)).map { unsafe wb_jpeg_decoder_shape(raw, $0) }
     }
 
-    /// The number of stray bytes between segments so far.
-    var strayBytes: Int { unsafe Int(wb_jpeg_decoder_stray_bytes(raw)) }
+    /// The defects that were tolerated so far.
+    var defects: ToleratedDefects { ToleratedDefects(unsafe wb_jpeg_decoder_status(raw)) }
 
     /// Decodes the next rows. Returns `false` when all rows were delivered and the file proved complete.
     func read() throws(JPEGError) -> Bool {

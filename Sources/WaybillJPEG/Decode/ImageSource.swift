@@ -13,8 +13,8 @@ final class ImageSource {
     let byteCount: Int
     /// The conversion of the colors to sRGB, if they need one.
     let conversion: GamutConversion?
-    /// The number of stray bytes between segments, as far as the file was read.
-    private(set) var strayBytes = 0
+    /// The tolerated defects, as far as the file was read.
+    var defects = ToleratedDefects()
 
     /// Creates a source from a file whose header has been checked against the bounds.
     init(file bytes: [UInt8], _ header: JPEGHeader) {
@@ -47,11 +47,9 @@ final class ImageSource {
             try unsafe bytes.withUnsafeBufferPointer { buffer throws(JPEGError) in
                 let decoder = try unsafe Decoder(buffer, eighths: eighths, flag: flag)
                 try body(decoder)
-                note(strayBytes: decoder.strayBytes)
+                defects.formUnion(decoder.defects)
             }
         case .pixels(let pixels): try body(PixelRows(pixels, flag: flag))
         }
     }
-
-    func note(strayBytes count: Int) { strayBytes = max(strayBytes, count) }
 }

@@ -35,6 +35,27 @@ extension JPEGError {
     }
 }
 
+/// The defects of a file that do not affect its pixels.
+struct ToleratedDefects {
+    /// The number of stray bytes between segments, as far as the file was read.
+    private(set) var strayBytes = 0
+    /// Whether the file has no EOI marker.
+    private(set) var isEndMissing = false
+
+    init() {}
+
+    init(_ status: wb_jpeg_status) {
+        strayBytes = Int(status.stray_bytes)
+        isEndMissing = status.is_end_missing != 0
+    }
+
+    /// Adds those that were found when the same file was read again, perhaps further.
+    mutating func formUnion(_ other: ToleratedDefects) {
+        strayBytes = max(strayBytes, other.strayBytes)
+        isEndMissing = isEndMissing || other.isEndMissing
+    }
+}
+
 extension wb_jpeg_status {
     /// The message of libjpeg.
     var text: String {

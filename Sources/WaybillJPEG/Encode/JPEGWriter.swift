@@ -37,14 +37,14 @@ enum JPEGWriter {
 
     /// Rewrites the same coefficients as a smaller file: progressive, without metadata, upright.
     static func transcode(
-        _ input: [UInt8], orientation: Int, script: ScanScript, flag: CancellationFlag, strayBytes: inout Int
+        _ input: [UInt8], orientation: Int, script: ScanScript, flag: CancellationFlag, defects: inout ToleratedDefects
     ) throws(JPEGError) -> [UInt8] {
         var status = wb_jpeg_status()
         var bytes = unsafe wb_jpeg_bytes()
         _ = unsafe wb_jpeg_transcode(
             input, input.count, Int32(orientation), script.raw, JPEGBounds.scans, JPEGBounds.decoderMemory, flag.raw,
             &bytes, &status)
-        strayBytes = Int(status.stray_bytes)
+        defects.formUnion(ToleratedDefects(status))
         return try unsafe takeBytes(bytes, status)
     }
 

@@ -27,16 +27,15 @@ struct PassThrough {
         let scripts: [ScanScript] = mode == .best && input.count <= 1_000_000 ? ScanScript.allCases : [.split]
         var smallest: [UInt8]?
         for script in scripts {
-            var strayBytes = 0
             let bytes = try JPEGWriter.transcode(
-                input, orientation: header.orientation, script: script, flag: flag, strayBytes: &strayBytes)
-            source.note(strayBytes: strayBytes)
+                input, orientation: header.orientation, script: script, flag: flag, defects: &source.defects)
             if bytes.count < smallest?.count ?? .max { smallest = bytes }
         }
         if let smallest, smallest.count <= input.count { return smallest }
         // The input was coded more efficiently than this encoder can do: only remove its metadata. Stray bytes would
         // remain in its data.
-        guard header.orientation == 1, source.strayBytes == 0, let stripped = MetadataStripper.strip(input, header),
+        guard header.orientation == 1, source.defects.strayBytes == 0,
+            let stripped = MetadataStripper.strip(input, header),
             stripped.count <= input.count
         else {
             return nil

@@ -84,7 +84,8 @@ struct Recompression {
             originalBytes: source.byteCount, bytes: outcome.bytes.count, originalWidth: size.width,
             originalHeight: size.height, width: outcome.size.width, height: outcome.size.height,
             orientation: source.orientation, quantiserFactor: outcome.factor, cpuTime: .zero, stripped: [],
-            strayBytes: source.strayBytes, isPassedThrough: outcome.factor == nil, failure: outcome.failure)
+            strayBytes: source.defects.strayBytes, isEndMissing: source.defects.isEndMissing,
+            isPassedThrough: outcome.factor == nil, failure: outcome.failure)
         if case .file(let bytes, let header) = source.content {
             report.stripped = Self.stripped(bytes, header)
             let isConverted = source.conversion != nil && outcome.factor != nil
