@@ -39,8 +39,10 @@ static void error_exit(j_common_ptr info) {
     keep_message(info);
     // The two out-of-memory errors of the memory manager: more than max_memory_to_use, and a failed malloc.
     int memory = code == JERR_NO_BACKING_STORE || code == JERR_OUT_OF_MEMORY || code == JERR_WIDTH_OVERFLOW;
-    if (code == JERR_INPUT_EOF || code == JERR_INPUT_EMPTY || guard->status.is_end_missing) guard->status.is_truncated = 1;
+    if (code == JERR_INPUT_EOF || code == JERR_INPUT_EMPTY || guard->status.is_end_missing)
+        guard->status.is_truncated = 1;
     guard->status.outcome = memory ? wb_jpeg_memory_exceeded : wb_jpeg_failed;
+    if (code == JERR_BAD_DCT_COEF) guard->status.outcome = wb_jpeg_not_writable;
     longjmp(guard->jump, 1);
 }
 

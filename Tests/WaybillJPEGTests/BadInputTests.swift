@@ -90,6 +90,22 @@ import WaybillCore
         }
     }
 
+    @Test func `a file whose coefficients cannot be written again is decoded and encoded`() throws {
+        // The mean of a block is out of range by more than the whole range. Rotated, the difference of two consecutive
+        // blocks needs 12 bits; the format has 11.
+        let rows = TinyJPEG.Component(identifier: 1) { _, y in [-122, 128, 378][y / 8] }
+        let file = TinyJPEG(
+            width: 16, height: 24, components: [rows], segments: [TinyJPEG.jfif, TinyJPEG.exif(orientation: 6)],
+            quantiser: 1)
+        var defects = ToleratedDefects()
+        let rewritten = try JPEGWriter.transcode(
+            file.encoded(), orientation: 6, script: .split, flag: CancellationFlag(), defects: &defects)
+        #expect(rewritten == nil)
+        let result = try recompress(file.encoded(), .maxBytes(.kibibytes(100)))
+        #expect(!result.report.isPassedThrough)
+        #expect((result.report.width, result.report.height) == (24, 16))
+    }
+
     @Test func `a progressive file without its last scans is truncated even if it ends between two scans`() throws {
         let bytes = try recompress(Scene.photoFile, JPEGOptions(quality: 60, mode: .fast)).bytes
         let scans = markers(bytes).filter { $0.code == 0xDA }

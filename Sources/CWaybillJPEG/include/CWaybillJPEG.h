@@ -29,6 +29,7 @@ enum {
     wb_jpeg_stopped = 2,         // the flag was raised
     wb_jpeg_scans_exceeded = 3,  // more scans than allowed
     wb_jpeg_memory_exceeded = 4, // libjpeg needs more memory than allowed, or malloc failed
+    wb_jpeg_not_writable = 5,    // a coefficient of the input is outside the range that libjpeg writes
 };
 
 typedef struct {

@@ -36,15 +36,18 @@ enum JPEGWriter {
     }
 
     /// Rewrites the same coefficients as a smaller file: progressive, without metadata, upright.
+    ///
+    /// - Returns: The file, or `nil` if a coefficient is out of the range that libjpeg writes. It can be decoded.
     static func transcode(
         _ input: [UInt8], orientation: Int, script: ScanScript, flag: CancellationFlag, defects: inout ToleratedDefects
-    ) throws(JPEGError) -> [UInt8] {
+    ) throws(JPEGError) -> [UInt8]? {
         var status = wb_jpeg_status()
         var bytes = unsafe wb_jpeg_bytes()
         _ = unsafe wb_jpeg_transcode(
             input, input.count, Int32(orientation), script.raw, JPEGBounds.scans, JPEGBounds.decoderMemory, flag.raw,
             &bytes, &status)
         defects.formUnion(ToleratedDefects(status))
+        if Int(status.outcome) == wb_jpeg_not_writable { return nil }
         return try unsafe takeBytes(bytes, status)
     }
 

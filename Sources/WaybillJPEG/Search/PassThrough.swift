@@ -27,8 +27,9 @@ struct PassThrough {
         let scripts: [ScanScript] = mode == .best && input.count <= 1_000_000 ? ScanScript.allCases : [.split]
         var smallest: [UInt8]?
         for script in scripts {
-            let bytes = try JPEGWriter.transcode(
+            let written = try JPEGWriter.transcode(
                 input, orientation: header.orientation, script: script, flag: flag, defects: &source.defects)
+            guard let bytes = written else { return nil }
             if bytes.count < smallest?.count ?? .max { smallest = bytes }
         }
         if let smallest, smallest.count <= input.count { return smallest }
