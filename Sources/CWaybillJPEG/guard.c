@@ -65,10 +65,11 @@ static void emit_message(j_common_ptr info, int level) {
     // These warnings concern header values that do not affect pixels.
     if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM || code == JWRN_NOT_SEQUENTIAL) return;
     if (code == JWRN_EXTRANEOUS_DATA && is_padding(guard)) return;
-    // libjpeg continues as if the file had an EOI marker. If image data is missing, another warning follows.
+    // libjpeg continues as if the file had an EOI marker. If image data is missing, Huffman decoding warns again;
+    // arithmetic decoding reads zeros.
     if (code == JWRN_JPEG_EOF) {
         guard->status.is_end_missing = 1;
-        return;
+        if (!((j_decompress_ptr)info)->arith_code) return;
     }
     if (guard->status.is_end_missing) guard->status.is_truncated = 1;
     if (guard->status.damage_warnings++ == 0) {

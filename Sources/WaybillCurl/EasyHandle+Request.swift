@@ -76,10 +76,12 @@ extension EasyHandle {
     ///
     /// Large buffers make large bodies 1.7 times as fast on a plain connection, and a very large buffer another fifth.
     /// Only a transfer that runs alone and is long enough to justify the memory gets one: several of them would exceed
-    /// the processor's cache. 32 concurrent ones with 256 KiB are as fast as with 512 KiB and need 8 MB less. Small
-    /// bodies become slower: libcurl allocates the buffer for each transfer, and glibc returns blocks of 128 KiB to the
-    /// kernel each time. A body that fits into slightly less is read and sent in one piece. TLS sends records of 16 KiB regardless of the buffer; the records of one buffer are sent in segments of
-    /// up to 64 KiB, hence the larger buffer. A rate limit is enforced in bursts of one buffer, which is then small.
+    /// the processor's cache. 32 concurrent bodies are sent as fast with 256 KiB as with 512 KiB, and need 8 MB less.
+    ///
+    /// Small bodies become slower: libcurl allocates the buffer for each transfer, and glibc returns blocks of 128 KiB
+    /// to the kernel each time. A body that fits into slightly less is read and sent in one piece. TLS sends records of
+    /// 16 KiB regardless of the buffer; the records of one buffer are sent in segments of up to 64 KiB, hence the
+    /// larger buffer. A rate limit is enforced in bursts of one buffer, which is then small.
     static func uploadBufferSize(for request: TransferRequest, isAlone: Bool = false) -> Int {
         if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
         let length = request.body?.length

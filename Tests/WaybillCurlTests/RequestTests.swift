@@ -69,8 +69,10 @@ import WaybillCore
         var request = TransferRequest(method: .post, url: url, body: ScriptedBody(length: length, []))
         request.options.rateLimit = rate.map { .bytes($0) }
         #expect(EasyHandle.uploadBufferSize(for: request) == size)
-        #expect(
-            rate == nil && url.hasPrefix("http:") || EasyHandle.uploadBufferSize(for: request, isAlone: true) == size)
+        // The next test is about those that are larger when nothing else is sent.
+        if rate != nil || !url.hasPrefix("http:") {
+            #expect(EasyHandle.uploadBufferSize(for: request, isAlone: true) == size)
+        }
     }
 
     @Test(

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import TestSupport
 import Testing
@@ -74,6 +75,26 @@ import WaybillCore
             let code = failure(Array(bytes.prefix(length)), options)
             let expected: [JPEGError.Code] = length < 2 ? [.empty, .notAJPEG] : [.truncated]
             #expect(code.map(expected.contains) == true, "cut at \(length): \(String(describing: code))")
+        }
+    }
+
+    @Test func `every truncation with restart markers or in progressive coding is a typed error`() throws {
+        let progressive = try recompress(Self.webcamFrame(stray: []), JPEGOptions(quality: 50, mode: .fast)).bytes
+        for bytes in [Self.webcamFrame(stray: []), progressive] {
+            for length in 2..<bytes.count - 2 {
+                let code = failure(Array(bytes.prefix(length)), JPEGOptions(quality: 60, mode: .draft))
+                #expect(code == .truncated, "cut at \(length) of \(bytes.count): \(String(describing: code))")
+            }
+        }
+    }
+
+    /// The arithmetic decoder reads zeros after the end, without a warning: even a missing end marker is an error.
+    @Test(arguments: ColorTests.arithmetic)
+    func `every truncation of arithmetic coding is a typed error`(text: String) throws {
+        let bytes = Array(try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters)))
+        for length in 2..<bytes.count {
+            let code = failure(Array(bytes.prefix(length)), JPEGOptions(quality: 60, mode: .draft))
+            #expect(code == .truncated, "cut at \(length) of \(bytes.count): \(String(describing: code))")
         }
     }
 

@@ -29,7 +29,7 @@ package struct HandleRegistry: Sendable {
     /// The handles that are present, in the order in which they joined.
     package var members: [Int] { settings.keys.sorted() }
     /// The highest priority; `nil` if there is no handle.
-    package var priority: UploadPriority? { settings.values.lazy.map { $0.priority }.max() }
+    package var priority: UploadPriority? { settings.values.lazy.map(\.priority).max() }
     /// Whether all handles are paused.
     package var isPaused: Bool { !settings.isEmpty && settings.values.allSatisfy(\.isPaused) }
 
