@@ -65,6 +65,17 @@ import Testing
         #expect(summary["orientation"] as? Int == 6)
     }
 
+    @Test func `a missing end marker is added and reported`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("card.jpg", Array(photo.dropLast(2)))
+        let arguments = ["shrink", path, "--quality", "50", "--force"]
+        let run = try await Tool.run(arguments)
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        #expect(run.errorText.contains("added the missing end marker"), "\(run.errorText)")
+        let summary = try #require(try await Tool.run(arguments + ["--json"]).jsonLines().last)
+        #expect(summary["endMissing"] as? Bool == true)
+    }
+
     @Test func `--max-side bounds the longer side, and an unconvertible profile is reported`() async throws {
         let folder = try TemporaryDirectory()
         let profile = TinyJPEG.segment(0xE2, Array("ICC_PROFILE\0".utf8) + [1, 1] + Array("no profile".utf8))
