@@ -130,6 +130,17 @@ void wb_jpeg_writer_close(wb_jpeg_writer *writer);
 int32_t wb_jpeg_transcode(const uint8_t *input, size_t count, int32_t orientation, int32_t script, int32_t max_scans,
                           size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes, wb_jpeg_status *status);
 
+// MARK: Pages of text
+
+// Blocks of 8 x 8 samples: all, those of blank paper, and those with text on it.
+typedef struct {
+    int32_t all, blank, text;
+} wb_jpeg_page_blocks;
+
+// Counts the blocks of a plane of 1- or 2-byte samples, the latter with 8 fractional bits.
+wb_jpeg_page_blocks wb_jpeg_count_page_blocks(const void *samples, int32_t width, int32_t height,
+                                              int32_t sample_bytes);
+
 // MARK: Kernels. Loops over plain memory; the tests compare each with a reference in Swift.
 
 // out[x] = sum of weights[t] * rows[t][x]. 8-bit rows take weights with 14 fractional bits, 16-bit rows floats.

@@ -77,7 +77,7 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
     @Option(name: .customLong("mode"), help: "The compression effort: draft, fast or best.")
     var mode: ShrinkMode = .best
 
-    @Flag(name: .customLong("document"), help: "Optimize for thin dark text on white paper.")
+    @Flag(name: .customLong("document"), help: "Treat photos of paper as pages of text, too; scans are recognized.")
     var isDocument = false
 
     @Option(

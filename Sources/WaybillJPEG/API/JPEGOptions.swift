@@ -50,8 +50,12 @@ public struct JPEGOptions: Sendable, Hashable {
     public var minSide: Int?
     /// The amount of work. `best` by default.
     public var mode: Mode
-    /// Whether fine text matters more than smooth areas: the image is scaled down in approximately linear light, as a
-    /// lens would do, and more pixels are kept. `false` by default.
+    /// Whether the image is a page of text, even if it does not look like one. `false` by default.
+    ///
+    /// A page is scaled down in approximately linear light, which keeps thin strokes dark, and keeps more pixels, at the
+    /// expense of smooth areas. With ``maxBytes``, a scanned or rendered page is recognized and treated like this
+    /// without the option: at least three quarters of it are paper of one brightness, blank or with text. A photo of a
+    /// page is not recognized, because it usually looks better without.
     public var isDocument: Bool
     /// The handling of an image that cannot be decoded or made to fit. `fail` by default.
     public var onFailure: FailurePolicy

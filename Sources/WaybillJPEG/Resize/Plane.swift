@@ -58,6 +58,20 @@ struct Plane {
         return Plane(width: across, height: down, storage: result)
     }
 
+    /// Whether the plane is the luma of a page of text: nearly all of it is paper of one brightness, blank or with
+    /// text on it. Photos of paper are not, because light and shadow make their paper uneven.
+    var isPage: Bool {
+        let blocks =
+            switch storage {
+            case .bytes(let samples):
+                unsafe wb_jpeg_count_page_blocks(samples.start, Int32(width), Int32(height), 1)
+            case .words(let samples):
+                unsafe wb_jpeg_count_page_blocks(samples.start, Int32(width), Int32(height), 2)
+            }
+        return Double(blocks.text) >= 0.02 * Double(blocks.all)
+            && Double(blocks.text + blocks.blank) >= 0.75 * Double(blocks.all) && blocks.all > 0
+    }
+
     /// Whether all samples are within two units of 128, which is visually neutral.
     var isNeutral: Bool {
         switch storage {

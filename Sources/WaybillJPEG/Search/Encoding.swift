@@ -58,7 +58,7 @@ struct Encoding {
         if size.pixels > streamedPixels {
             return try stream(size, factor: factor, rules).map { Outcome(bytes: $0, size: size, factor: factor) }
         }
-        let loaded = try load(size, eighths: 8)
+        let loaded = try load(size, eighths: 8, isLinear: options.isDocument)
         let image = try CoefficientImage(
             loaded, width: size.width, height: size.height, isLinear: options.isDocument, flag: flag)
         // Skip the trellis and the writing if the estimate exceeds the limit by far.
@@ -95,7 +95,7 @@ struct Encoding {
             }
         } else {
             // Rotation needs the whole image.
-            let loaded = try load(size, eighths: 8)
+            let loaded = try load(size, eighths: 8, isLinear: options.isDocument)
             let planes = [loaded.luma] + loaded.chroma
             try begin(planes.map { ($0.width, $0.height) })
             let row = Samples<Float>(count: size.width)
@@ -121,22 +121,23 @@ struct Encoding {
     }
 
     private func search(_ largest: PixelSize, within limit: Int) throws(JPEGError) -> Outcome {
-        let rules = SearchRules(limit: limit, options: options, largest: largest)
-        let eighths = decodingEighths(rules)
-        var kept =
-            largest.pixels > 1.2 * rules.intermediatePixels
-            ? largest.shrunk(toPixels: rules.intermediatePixels) : largest
-        if eighths == 4 { kept = kept.shrunk(toPixels: source.stored.pixels / 4) }
-        let search = LimitSearch(
-            rules: rules, largest: largest, isLinear: options.isDocument, flag: flag
-        ) { [self, kept] () throws(JPEGError) in try load(kept, eighths: eighths) }
+        var search = LimitSearch(options, limit: limit, largest: largest, flag: flag) {
+            [self] rules throws(JPEGError) in
+            let eighths = decodingEighths(rules)
+            var kept =
+                largest.pixels > 1.2 * rules.intermediatePixels
+                ? largest.shrunk(toPixels: rules.intermediatePixels) : largest
+            if eighths == 4 { kept = kept.shrunk(toPixels: source.stored.pixels / 4) }
+            return try load(kept, eighths: eighths, isLinear: rules.isDocument)
+        }
         let encoded = try search.run()
         return Outcome(bytes: encoded.bytes, size: encoded.size, factor: encoded.factor)
     }
 
     /// Returns 4 if half the size suffices for the target: libjpeg then decodes in two thirds of the time.
     private func decodingEighths(_ rules: SearchRules) -> Int {
-        guard case .file = source.content else { return 8 }
+        // libjpeg does not scale in linear light.
+        guard case .file = source.content, !rules.isDocument else { return 8 }
         let pixels = source.stored.pixels
         if options.mode == .draft {
             return pixels >= 7.5e6 && pixels / 4 >= max(rules.floorPixels, 1.5 * rules.trialPixels) ? 4 : 8
@@ -144,7 +145,7 @@ struct Encoding {
         return pixels > 16.5e6 && pixels / 4 >= rules.intermediatePixels ? 4 : 8
     }
 
-    private func load(_ size: PixelSize, eighths: Int) throws(JPEGError) -> DecodedImage {
-        try ImageLoader(source: source, isLinear: options.isDocument, flag: flag).load(size, eighths: eighths)
+    private func load(_ size: PixelSize, eighths: Int, isLinear: Bool) throws(JPEGError) -> DecodedImage {
+        try ImageLoader(source: source, isLinear: isLinear, flag: flag).load(size, eighths: eighths)
     }
 }

@@ -3,25 +3,27 @@ import WaybillCore
 
 /// Finds the best image within a number of bytes: first the size in pixels, then the quantizer, then the last bytes.
 struct LimitSearch {
-    private let rules: SearchRules
+    private var rules: SearchRules
+    private let documentRules: SearchRules
     private let largest: PixelSize
-    private let isLinear: Bool
     private let flag: CancellationFlag
-    private let loadImage: () throws(JPEGError) -> DecodedImage
+    private let loadImage: (SearchRules) throws(JPEGError) -> DecodedImage
 
     /// Creates a search for upright sizes up to `largest`. `loadImage` decodes at that size or an intermediate one.
     init(
-        rules: SearchRules, largest: PixelSize, isLinear: Bool, flag: CancellationFlag,
-        loadImage: @escaping () throws(JPEGError) -> DecodedImage
+        _ options: JPEGOptions, limit: Int, largest: PixelSize, flag: CancellationFlag,
+        loadImage: @escaping (SearchRules) throws(JPEGError) -> DecodedImage
     ) {
-        self.rules = rules
+        rules = SearchRules(limit: limit, options: options, largest: largest)
+        var options = options
+        options.isDocument = true
+        documentRules = SearchRules(limit: limit, options: options, largest: largest)
         self.largest = largest
-        self.isLinear = isLinear
         self.flag = flag
         self.loadImage = loadImage
     }
 
-    func run() throws(JPEGError) -> Encoded {
+    mutating func run() throws(JPEGError) -> Encoded {
         var candidate = try choose()
         while true {
             let size = PixelSize(width: candidate.image.width, height: candidate.image.height)
@@ -43,7 +45,7 @@ struct LimitSearch {
             let share = max(0.2, min(0.8, 0.9 * Double(rules.limit) / Double(smallest)))
             let least = Double(rules.leastSide) / Double(size.longSide)
             let next = size.shrunk(toPixels: size.pixels * max(share, least * least))
-            candidate = try makeCandidate(loadImage(), next, factor: 4, ratio: rules.startRatio)
+            candidate = try makeCandidate(loadImage(rules), next, factor: 4, ratio: rules.startRatio)
         }
     }
 
@@ -52,8 +54,8 @@ struct LimitSearch {
     }
 
     /// Tries several sizes and returns the most faithful one, ready to be written. Releases the decoded image.
-    private func choose() throws(JPEGError) -> EncodingCandidate {
-        let image = try loadImage()
+    private mutating func choose() throws(JPEGError) -> EncodingCandidate {
+        let image = try loadByContent()
         let (pixels, factor) = try trial(image)
         let sizes = candidateSizes(around: pixels)
         var start = (factor: factor, ratio: rules.startRatio)
@@ -73,11 +75,23 @@ struct LimitSearch {
         return try makeCandidate(image, size, factor: factorFound, ratio: ratio)
     }
 
+    /// Returns the image; the rules are then those for its content. A page of text is decoded again, in linear light.
+    private mutating func loadByContent() throws(JPEGError) -> DecodedImage {
+        if let image = try loadUnlessPage() { return image }
+        rules = documentRules
+        return try loadImage(rules)
+    }
+
+    private func loadUnlessPage() throws(JPEGError) -> DecodedImage? {
+        let image = try loadImage(rules)
+        return !rules.isDocument && image.luma.isPage ? nil : image
+    }
+
     private func makeCandidate(
         _ image: DecodedImage, _ size: PixelSize, factor: Double, ratio: Double
     ) throws(JPEGError) -> EncodingCandidate {
         let image = try CoefficientImage(
-            image, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
+            image, width: size.width, height: size.height, isLinear: rules.isDocument, flag: flag)
         return try EncodingCandidate(image, rules: rules, startFactor: factor, startRatio: ratio, flag: flag)
     }
 
@@ -88,7 +102,7 @@ struct LimitSearch {
         for _ in 0..<3 {
             let size = largest.shrunk(toPixels: pixels)
             let image = try CoefficientImage(
-                image, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
+                image, width: size.width, height: size.height, isLinear: rules.isDocument, flag: flag)
             let everyPair = image.components[0].blocksDown >= 32 ? 2 : 1
             let share = everyPair == 1 ? 1 : 0.5
             let solution = FactorSolver.solve(
@@ -102,7 +116,10 @@ struct LimitSearch {
             factor = solution.factor
             // Bytes at a fixed factor grow with pixels to the power of 1.15; the factor is adjusted accordingly.
             let wanted = pixels * pow(rules.idealFactor / factor, 1 / 1.15)
-            let next = min(largest.pixels, max(rules.floorPixels, min(rules.capPixels, wanted)))
+            // An image that does not use up the limit even at the finest factor can only get more pixels.
+            let isSaturated = !solution.isMet && solution.bytes < Double(rules.limit)
+            let cap = isSaturated ? rules.intermediatePixels : rules.capPixels
+            let next = min(largest.pixels, max(rules.floorPixels, min(cap, wanted)))
             if abs(next / pixels - 1) < rules.trialTolerance { return (next, rules.idealFactor) }
             pixels = next
         }
@@ -113,7 +130,7 @@ struct LimitSearch {
         let isSmall = largest.pixels <= rules.nativePixels
         var wanted = [pixels]
         if rules.triesSizes || isSmall { wanted = [pixels / 1.5, pixels, pixels * 1.5] }
-        wanted = wanted.map { max(rules.floorPixels, min(rules.capPixels, $0)) }
+        wanted = wanted.map { max(rules.floorPixels, min(max(rules.capPixels, pixels), $0)) }
         if isSmall { wanted.append(largest.pixels) }
         var kept: [PixelSize] = []
         for value in wanted.sorted() {

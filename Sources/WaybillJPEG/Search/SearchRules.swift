@@ -5,6 +5,8 @@ import Glibc
 struct SearchRules {
     /// The maximum size in bytes.
     let limit: Int
+    /// Whether the image is a page of text, which is resampled in linear light and needs more pixels.
+    let isDocument: Bool
     /// The factor at which resolution and quantization are in balance.
     let idealFactor: Double
     /// The finest allowed factor, determined by the requested quality.
@@ -37,6 +39,7 @@ struct SearchRules {
     /// Creates the rules for upright sizes up to `largest`.
     init(limit: Int, options: JPEGOptions, largest: PixelSize? = nil) {
         self.limit = limit
+        isDocument = options.isDocument
         leastSide = max(Self.defaultMinSide, options.minSide ?? 0)
         let leastPixels = options.minSide.flatMap { largest?.pixels(atLongSide: $0) } ?? 0
         let isBest = options.mode == .best
@@ -44,15 +47,15 @@ struct SearchRules {
         let ratio = Double(limit) / 102_400
         let scale = pow(ratio, 0.75)
         finestFactor = options.quality.map(QuantiserTable.factor(quality:)) ?? QuantiserTable.finest
-        let balance = (isBest ? 0.5 : 0.45) * pow(ratio, -0.4) * (options.isDocument ? 1.8 : 1)
-        idealFactor = max(finestFactor, max(0.2, min(options.isDocument ? 1.4 : 0.8, balance)))
+        let balance = (isBest ? 0.5 : 0.45) * pow(ratio, -0.4) * (isDocument ? 1.8 : 1)
+        idealFactor = max(finestFactor, max(0.2, min(isDocument ? 1.4 : 0.8, balance)))
         trialPixels = (isBest ? 1.0e6 : 1.2e6) * scale
-        floorPixels = max(leastPixels, (options.isDocument ? 1.5e6 : 0.25e6) * scale)
-        capPixels = (options.isDocument ? 3.2e6 : 2.4e6) * scale
+        floorPixels = max(leastPixels, (isDocument ? 1.9e6 : 0.25e6) * scale)
+        capPixels = (isDocument ? 3.2e6 : 2.4e6) * scale
         nativePixels = 3.2e6 * scale
         intermediatePixels = max(leastPixels, 4e6, 4e6 * scale)
         trialTolerance = isBest ? 0.15 : 0.20
-        sizeBias = options.isDocument ? 0.2 : 0.1
+        sizeBias = isDocument ? 0.2 : 0.1
         comparesFinely = isBest
         triesSizes = isBest
         usesTrellis = !isDraft
