@@ -59,6 +59,8 @@ SANITIZED := $(TESTING) WAYBILL_SLOWNESS=10 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZA
 PICTURES := ^WaybillJPEGTests\.
 # What is packed is the product in .build with the licenses of its packages there; these builds have another place.
 PACKAGING := ^CLITests\.(DistTests|InstallTests|DockerfileTests)
+# These check files and scripts, with no code of the product.
+FILES := ^(TidyTests|SetupTests)\.
 
 # Suites in which threads meet. One clean run proves little, so they are run THREAD_ROUNDS times.
 THREADING := ^(WaybillCurlTests|WaybillTests|IntegrationTests|WaybillOutboxTests\.(Owner|Delivery|Control|Source))
@@ -136,7 +138,7 @@ thread: setup ## all tests once under the thread sanitizer, those with threads s
 	$(call say,Thread sanitizer)
 	@swift build --build-tests --sanitize=thread --scratch-path .build-thread
 	@$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 \
-		swift test --skip-build --sanitize=thread --scratch-path .build-thread --skip '$(PICTURES)' --skip '$(PACKAGING)'
+		swift test --skip-build --sanitize=thread --scratch-path .build-thread --skip '$(PICTURES)' --skip '$(PACKAGING)' --skip '$(FILES)'
 	@$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 \
 		swift test --skip-build --sanitize=thread --scratch-path .build-thread --filter '$(PICTURES)'
 	@for round in $$(seq $(THREAD_ROUNDS)); do \
@@ -149,7 +151,7 @@ address: setup ## all tests under the address and leak sanitizers
 	$(call say,Address sanitizer)
 	@swift build --build-tests --sanitize=address --scratch-path .build-address
 	@$(SANITIZED) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp:print_suppressions=0 \
-		swift test --skip-build --sanitize=address --scratch-path .build-address --skip '$(PICTURES)' --skip '$(PACKAGING)'
+		swift test --skip-build --sanitize=address --scratch-path .build-address --skip '$(PICTURES)' --skip '$(PACKAGING)' --skip '$(FILES)'
 	@$(SANITIZED) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp:print_suppressions=0 \
 		swift test --skip-build --sanitize=address --scratch-path .build-address --filter '$(PICTURES)'
 
