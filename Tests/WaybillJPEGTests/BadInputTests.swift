@@ -21,7 +21,7 @@ import WaybillCore
         #expect(failure([0xFF, 0xD8] + scan + [0, 0, 0xFF, 0xD9]) == .corrupt)
     }
 
-    @Test(arguments: [(65_500, 65_500), (65_535, 65_535), (65_501, 8), (10_001, 10_000)])
+    @Test(arguments: [(65_500, 65_500), (65_535, 65_535), (65_501, 8), (16_400, 16_400)])
     func `a small file that declares a huge image is refused before decoding`(width: Int, height: Int) {
         let bomb = Self.resized(Self.grey(8, 8), width, height)
         #expect(bomb.count < 600)
@@ -32,6 +32,21 @@ import WaybillCore
         let progressive = try recompress(Self.grey(8, 8), JPEGOptions(quality: 50)).bytes
         #expect(try JPEGHeader(parsing: progressive).process == .progressive)
         #expect(failure(Self.resized(progressive, 16_000, 16_000)) == .tooManyPixels)
+        // 48 megapixels are decoded, and the data is that of another image.
+        #expect(failure(Self.resized(progressive, 8_064, 6_048)) == .corrupt)
+    }
+
+    @Test(arguments: [(12_000, 9_000), (16_320, 12_240)], JPEGOptions.Mode.allCases)
+    func `images of the largest phones are scaled while they are decoded`(
+        size: (width: Int, height: Int), mode: JPEGOptions.Mode
+    ) throws {
+        let file = Self.flat(size.width, size.height)
+        let result = try recompress(file, .maxBytes(.kibibytes(100), mode: mode))
+        #expect(result.report.originalWidth == size.width && result.report.originalHeight == size.height)
+        #expect(result.bytes.count <= 102_400)
+        let luma = try DecodedPixels(result.bytes).picture.luma
+        #expect(luma.width == result.report.width)
+        #expect(luma.isNeutral)
     }
 
     @Test(arguments: [(0, 8), (8, 0)])
@@ -39,8 +54,8 @@ import WaybillCore
         #expect(failure(Self.resized(Self.grey(8, 8), width, height)) == .noPixels)
     }
 
-    @Test func `more than 40 MB are refused`() {
-        #expect(failure(Self.grey(8, 8) + Array(repeating: 0, count: 40_000_000)) == .tooManyBytes)
+    @Test func `more than 100 MB are refused`() {
+        #expect(failure(Self.grey(8, 8) + Array(repeating: 0, count: 100_000_000)) == .tooManyBytes)
     }
 
     @Test(
@@ -279,6 +294,16 @@ import WaybillCore
         return TinyJPEG(
             width: width, height: height, components: [component], frameMarker: frameMarker, precision: precision
         ).encoded()
+    }
+
+    /// Returns a gray image of any size whose samples are all 128.
+    static func flat(_ width: Int, _ height: Int) -> [UInt8] {
+        // Two blocks without a difference to those before fill three bytes.
+        let two = TinyJPEG(width: 16, height: 8, components: [TinyJPEG.Component(identifier: 1) { _, _ in 128 }])
+        let file = resized(two.encoded(), width, height)
+        let pairs = ((width + 7) / 8 * ((height + 7) / 8) + 1) / 2
+        let scan = file[(file.count - 5)..<(file.count - 2)]
+        return file[..<(file.count - 5)] + repeatElement(scan, count: pairs).joined() + [0xFF, 0xD9]
     }
 
     /// Returns the same file with another size in its frame header.

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import WaybillJPEG
@@ -43,6 +44,26 @@ import Testing
                 }
                 #expect(rows == newHeight)
             }
+        }
+    }
+
+    @Test(arguments: [4, 2], [1, 6])
+    func `an image that libjpeg scales is not shifted`(eighths: Int, orientation: UInt16) throws {
+        // A shift by half a pixel of the full size would change samples by 2.
+        let scene = { (x: Int, y: Int) -> RGBColor in
+            let value = 128 + Int(40 * sin(Double(x) / 10) + 40 * cos(Double(y) / 10))
+            return RGBColor(red: value, green: value, blue: 255 - value)
+        }
+        let segments = [TinyJPEG.jfif, TinyJPEG.exif(orientation: orientation)]
+        let file = Scene.file(250, 190, segments: segments, quantiser: 1, scene)
+        let source = ImageSource(file: file, try JPEGHeader(parsing: file))
+        let loader = ImageLoader(source: source, isLinear: false, flag: CancellationFlag())
+        let size = source.upright.shrunk(toPixels: 250 * 190 / 25)
+        let (full, scaled) = (try loader.load(size, eighths: 8), try loader.load(size, eighths: eighths))
+        for (one, other) in zip([full.luma] + full.chroma, [scaled.luma] + scaled.chroma) {
+            var sum = 0.0
+            for y in 0..<one.height { for x in 0..<one.width { sum += abs(one[x, y] - other[x, y]) } }
+            #expect(sum / Double(one.width * one.height) < 0.6)
         }
     }
 

@@ -51,7 +51,7 @@ typedef struct {
     double pitch_x, pitch_y; // distance between samples, in pixels of the full-size image
 } wb_jpeg_plane_shape;
 
-// Reads the header and starts decoding. `bytes` must remain valid until close. `eighths` is 8 (full size) or 4. The
+// Reads the header and starts decoding. `bytes` must remain valid until close. `eighths` is 8 (full size), 4 or 2. The
 // planes are Y or Y, Cb, Cr, whatever the file contains: RGB and CMYK are converted row by row.
 wb_jpeg_decoder *_Nullable wb_jpeg_decoder_open(const uint8_t *bytes, size_t count, int32_t eighths, int32_t max_scans,
                                                 size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_status *status);

@@ -168,7 +168,7 @@ struct PipedPart: PartPreparing {
     let onPrepared: (@Sendable (JPEGReport) -> Void)?
 
     /// The maximum size of an image that the decoder accepts.
-    static let maxImageBytes: Int64 = 40_000_000
+    static let maxImageBytes: Int64 = 100_000_000
 
     /// Creates a part with a file name.
     static func part(

@@ -42,9 +42,9 @@ extension JPEGError.Code {
     public static let corrupt = Self("corrupt")
     /// Width or height is zero, or the height is given only after the image data (a DNL segment).
     public static let noPixels = Self("noPixels")
-    /// The image has more pixels than are decoded: 100 megapixels, 40 for progressive files, 65,500 per side.
+    /// The image has more pixels than are decoded: 268 megapixels, 64 for progressive files, 65,500 per side.
     public static let tooManyPixels = Self("tooManyPixels")
-    /// The file has more bytes than are read: 40 MB.
+    /// The file has more bytes than are read: 100 MB.
     public static let tooManyBytes = Self("tooManyBytes")
     /// The file has more than 100 scans, as files do that are made to keep decoders busy.
     public static let tooManyScans = Self("tooManyScans")

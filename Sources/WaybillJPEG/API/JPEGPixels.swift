@@ -78,9 +78,9 @@ extension JPEGPixels: CustomStringConvertible, CustomReflectable {
 
 /// The source of an image.
 public enum JPEGInput: Sendable {
-    /// A JPEG file in memory, at most 40 MB.
+    /// A JPEG file in memory, at most 100 MB.
     case bytes([UInt8])
-    /// The path of a regular JPEG file of at most 40 MB. Symbolic links are followed; the file is only read.
+    /// The path of a regular JPEG file of at most 100 MB. Symbolic links are followed; the file is only read.
     case file(String)
     /// Uncompressed pixels.
     case pixels(JPEGPixels)

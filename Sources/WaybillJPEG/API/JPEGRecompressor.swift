@@ -52,7 +52,7 @@ public struct JPEGRecompressor: Sendable {
 
     /// Recompresses an image in memory.
     ///
-    /// - Parameter bytes: A JPEG file of at most 40 MB.
+    /// - Parameter bytes: A JPEG file of at most 100 MB.
     /// - Returns: The image and a report.
     /// - Throws: ``JPEGError`` for an invalid or incomplete file, an unreachable limit, or a cancelled task.
     public func recompress(_ bytes: [UInt8]) async throws(JPEGError) -> JPEGResult {
@@ -61,7 +61,7 @@ public struct JPEGRecompressor: Sendable {
 
     /// Recompresses a file. The file is only read.
     ///
-    /// - Parameter path: The path of a regular file of at most 40 MB; symbolic links are followed.
+    /// - Parameter path: The path of a regular file of at most 100 MB; symbolic links are followed.
     /// - Returns: The image and a report.
     /// - Throws: ``JPEGError``, as for an image in memory, and if the file cannot be read.
     public func recompress(file path: String) async throws(JPEGError) -> JPEGResult {

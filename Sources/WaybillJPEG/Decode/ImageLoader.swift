@@ -11,7 +11,8 @@ struct ImageLoader {
     /// Larger images are scaled down further or quantized more coarsely afterwards, so quality is not measurably worse.
     static let largestFine = 2.5e6
 
-    /// Decodes to a size in the upright orientation. libjpeg decodes at `eighths` of the full size: 8, or 4 for speed.
+    /// Decodes to a size in the upright orientation. libjpeg decodes at `eighths` of the full size: 8, or 4 or
+    /// 2 for speed.
     func load(_ size: PixelSize, eighths: Int) throws(JPEGError) -> DecodedImage {
         let stored = size.turned(source.orientation)
         let isLarge = size.pixels > Self.largestFine

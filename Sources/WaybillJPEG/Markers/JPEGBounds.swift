@@ -1,10 +1,11 @@
 /// The limits that are checked before libjpeg reads the file. A file of 206 bytes can declare 4,290 megapixels, and one
 /// of 164 bytes makes a decoder request 490 MB.
 enum JPEGBounds {
-    static let inputBytes = 40_000_000
+    /// Images of 200 megapixels, and photos of phones with a short video at the end, have up to 80 MB.
+    static let inputBytes = 100_000_000
     static let side = 65_500
-    static let pixels = 100_000_000
-    static let progressivePixels = 40_000_000
+    static let pixels = 268_000_000
+    static let progressivePixels = 64_000_000
     static let scans: Int32 = 100
     /// The limit for libjpeg's coefficient arrays, which progressive and non-interleaved files need.
     static let decoderMemory = 256 << 20

@@ -127,14 +127,15 @@ struct Encoding {
             var kept =
                 largest.pixels > 1.2 * rules.intermediatePixels
                 ? largest.shrunk(toPixels: rules.intermediatePixels) : largest
-            if eighths == 4 { kept = kept.shrunk(toPixels: source.stored.pixels / 4) }
+            if eighths < 8 { kept = kept.shrunk(toPixels: source.stored.pixels * Double(eighths * eighths) / 64) }
             return try load(kept, eighths: eighths, isLinear: rules.isDocument)
         }
         let encoded = try search.run()
         return Outcome(bytes: encoded.bytes, size: encoded.size, factor: encoded.factor)
     }
 
-    /// Returns 4 if half the size suffices for the target: libjpeg then decodes in two thirds of the time.
+    /// Returns 4 if half the size suffices for the target: libjpeg then decodes in two thirds of the time. Returns 2 if
+    /// a quarter suffices.
     private func decodingEighths(_ rules: SearchRules) -> Int {
         // libjpeg does not scale in linear light.
         guard case .file = source.content, !rules.isDocument else { return 8 }
@@ -142,6 +143,7 @@ struct Encoding {
         if options.mode == .draft {
             return pixels >= 7.5e6 && pixels / 4 >= max(rules.floorPixels, 1.5 * rules.trialPixels) ? 4 : 8
         }
+        if pixels / 16 >= rules.intermediatePixels { return 2 }
         return pixels > 16.5e6 && pixels / 4 >= rules.intermediatePixels ? 4 : 8
     }
 

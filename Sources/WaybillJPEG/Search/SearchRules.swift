@@ -23,7 +23,8 @@ struct SearchRules {
     let intermediatePixels: Double
     /// The tolerance of a trial.
     let trialTolerance: Double
-    /// The discount for larger sizes in the comparison.
+    /// The discount for larger sizes in the comparison; negative for smaller sizes. The gradients alone prefer sizes at
+    /// which quantization is visible, the more so at small limits.
     let sizeBias: Double
     /// Whether the comparison uses scales of 2048, 1024 and 512 pixels, or only the last two.
     let comparesFinely: Bool
@@ -55,7 +56,7 @@ struct SearchRules {
         nativePixels = 3.2e6 * scale
         intermediatePixels = max(leastPixels, 4e6, 4e6 * scale)
         trialTolerance = isBest ? 0.15 : 0.20
-        sizeBias = isDocument ? 0.2 : 0.1
+        sizeBias = isDocument ? 0.2 : -0.1
         comparesFinely = isBest
         triesSizes = isBest
         usesTrellis = !isDraft
