@@ -134,7 +134,7 @@ plain: setup ## the tests of images with kernels in plain Swift instead of C
 	@$(TESTING) WAYBILL_PLAIN_SWIFT=1 swift test --skip-build --disable-xctest --scratch-path .build-plain \
 		--filter '^WaybillJPEGTests\.'
 
-thread: setup ## all tests once under the thread sanitizer, those with threads several times
+thread: setup ## all tests of code once under the thread sanitizer, those with threads several times
 	$(call say,Thread sanitizer)
 	@swift build --build-tests --sanitize=thread --scratch-path .build-thread
 	@$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 \
@@ -147,7 +147,7 @@ thread: setup ## all tests once under the thread sanitizer, those with threads s
 			--scratch-path .build-thread --filter '$(THREADING)'; \
 	done
 
-address: setup ## all tests under the address and leak sanitizers
+address: setup ## all tests of code under the address and leak sanitizers
 	$(call say,Address sanitizer)
 	@swift build --build-tests --sanitize=address --scratch-path .build-address
 	@$(SANITIZED) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp:print_suppressions=0 \

@@ -39,7 +39,7 @@ import WaybillCore
 
     @Test(arguments: JPEGOptions.Mode.allCases)
     func `an image that needs few bytes keeps more pixels`(mode: JPEGOptions.Mode) throws {
-        // Nearly all of it is black: 430,000 pixels, the usual maximum at 10 KiB, would use less than half of the limit.
+        // Nearly all of it is black: 430,000 pixels, the usual maximum at 10 KiB, do not use up the limit.
         let moon = DrawnPage(width: 1_000, height: 800, paper: 4, ink: 4, noise: 0, picture: 0.02)
         let result = try moon.recompressed(.maxBytes(.kibibytes(10), mode: mode))
         #expect(result.bytes.count <= 10 * 1_024)

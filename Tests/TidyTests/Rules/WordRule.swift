@@ -51,7 +51,7 @@ enum WordRule {
     private static var crashes: [Pattern] {
         [
             (["try!"], /\btry!/, "try! crashes on invalid input: throw an error"),
-            (["as! "], /\bas!\s/, "as! crashes: cast with as? and throw an error"),
+            (["as!"], /\bas!\s/, "as! crashes: cast with as? and throw an error"),
             (
                 [")!"], /\b(?:U?Int(?:8|16|32|64)?|Double|URL)\([^()]*\)!/,
                 "unwraps a conversion that can fail: throw an error"
