@@ -38,6 +38,17 @@ ssize_t wb_find_delimiter_scalar(
 }
 
 #if defined(__SSE2__)
+// At some addresses, the loop over candidates has 0.8 of its rate at others. The alignment makes the rate independent
+// of where the linker places the function. Compilers that do not know the attribute place the loop as before.
+#if defined(__has_c_attribute)
+#if __has_c_attribute(clang::code_align)
+#define ALIGNED_LOOP [[clang::code_align(64)]]
+#endif
+#endif
+#ifndef ALIGNED_LOOP
+#define ALIGNED_LOOP
+#endif
+
 // The vectorized search has two modes. scan() advances in fixed steps and tests 32 positions at a time for CR, LF and
 // the last byte of the boundary. Where the delimiter's beginning matches, follow_candidates() continues. In content
 // crafted to resemble delimiters, the next candidate is close behind. No other delimiter can begin within the compared
@@ -149,7 +160,7 @@ static __attribute__((noinline)) const unsigned char *follow_candidates(
     const needle_t needle = *needle_in;
     const unsigned char *const limit = end - needle.min_distance;
     size_t distance = 0, times = 0;
-    do {
+    ALIGNED_LOOP do {
         size_t next;
         if (rest_matches(at, &needle)) {
             const unsigned char *rest = at + needle.length;
