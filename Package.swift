@@ -28,6 +28,8 @@ let kernels: [SwiftSetting] =
 
 let c: [CSetting] = optimized + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
+let images: BuildSettingCondition = .when(traits: ["Images"])
+
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
@@ -54,7 +56,8 @@ let package = Package(
         .executable(name: "waybill", targets: ["WaybillCLI"]),
     ],
     traits: [
-        .default(enabledTraits: ["Stores", "Outbox", "Command"]),
+        .default(enabledTraits: ["Images", "Stores", "Outbox", "Command"]),
+        .trait(name: "Images", description: "PNG and WebP images as input: needs the headers of libpng and libwebp."),
         .trait(name: "Stores", description: "What WaybillStores needs: swift-crypto."),
         .trait(name: "Outbox", description: "What WaybillOutbox needs: GRDB."),
         .trait(
@@ -72,6 +75,9 @@ let package = Package(
         // C shims. Each links its system library, and exactly one Swift target imports each.
         .target(name: "CWaybillFiles", cSettings: c),
         .target(name: "CWaybillJPEG", cSettings: c, linkerSettings: [.linkedLibrary("jpeg")]),
+        .target(
+            name: "CWaybillImages", cSettings: c + [.define("WAYBILL_IMAGES", images)],
+            linkerSettings: ["png16", "webp", "webpdemux"].map { .linkedLibrary($0, images) }),
         .target(name: "CWaybillCurl", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CWaybillChecksum", cSettings: c),
 
@@ -80,7 +86,9 @@ let package = Package(
 
         // Engines: none imports another.
         .target(name: "WaybillMultipart", dependencies: ["WaybillCore", "CWaybillFiles"], swiftSettings: swift),
-        .target(name: "WaybillJPEG", dependencies: ["WaybillCore", "CWaybillJPEG"], swiftSettings: swift + kernels),
+        .target(
+            name: "WaybillJPEG", dependencies: ["WaybillCore", "CWaybillJPEG", "CWaybillImages"],
+            swiftSettings: swift + kernels),
         .target(
             name: "WaybillCurl", dependencies: ["WaybillCore", "CWaybillCurl", httpTypes, logging],
             swiftSettings: swift),
@@ -120,7 +128,8 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "CTestSupport", path: "Tests/CTestSupport", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
+            name: "CTestSupport", path: "Tests/CTestSupport", cSettings: c,
+            linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("webp")]),
         .target(
             name: "TestSupport", dependencies: ["WaybillCore", "WaybillMultipart", "CTestSupport", crypto],
             path: "Tests/TestSupport", swiftSettings: swift),

@@ -8,7 +8,8 @@ struct SimulatedMachine {
     static let buildPackages = ["libcurl4-openssl-dev", "libjpeg-dev", "libstdc++-12-dev", "binutils", "git"]
     /// The packages that `Scripts/setup` needs in addition, without the browser.
     static let testPackages = [
-        "libsqlite3-dev", "curl", "ca-certificates", "openssl", "stunnel4", "nginx", "tinyproxy-bin", "microsocks",
+        "libsqlite3-dev", "libpng-dev", "libwebp-dev", "curl", "ca-certificates", "openssl", "stunnel4", "nginx",
+        "tinyproxy-bin", "microsocks",
         "strace",
         "e2fsprogs", "util-linux", "mount", "python3-venv", "nodejs", "golang-go", "php-cli",
     ]
@@ -24,7 +25,7 @@ struct SimulatedMachine {
     /// Programs that are present and do nothing.
     var programs: [String] = []
     /// The headers that the C compiler finds.
-    var headers = ["curl/curl.h", "stdio.h", "jpeglib.h", "vector", "sqlite3.h"]
+    var headers = ["curl/curl.h", "stdio.h", "jpeglib.h", "vector", "sqlite3.h", "png.h", "webp/demux.h"]
     var swiftVersion: String? = "6.2"
     var isRoot = true
     var hasSudo = true

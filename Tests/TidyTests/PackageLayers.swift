@@ -7,11 +7,12 @@ enum PackageLayers {
     static let allowedImports: [String: Set<String>] = [
         "CWaybillFiles": [],
         "CWaybillJPEG": [],
+        "CWaybillImages": [],
         "CWaybillCurl": [],
         "CWaybillChecksum": [],
         "WaybillCore": ["HTTPTypes"],
         "WaybillMultipart": ["WaybillCore", "CWaybillFiles"],
-        "WaybillJPEG": ["WaybillCore", "CWaybillJPEG"],
+        "WaybillJPEG": ["WaybillCore", "CWaybillJPEG", "CWaybillImages"],
         "WaybillCurl": ["WaybillCore", "CWaybillCurl", "HTTPTypes", "Logging"],
         "Waybill": ["WaybillCore", "WaybillMultipart", "WaybillJPEG", "WaybillCurl", "HTTPTypes", "Logging"],
         "WaybillStores": [
@@ -39,7 +40,8 @@ enum PackageLayers {
 
     /// The only target that imports each C module.
     static let cModuleOwners = [
-        "CWaybillFiles": "WaybillMultipart", "CWaybillJPEG": "WaybillJPEG", "CWaybillCurl": "WaybillCurl",
+        "CWaybillFiles": "WaybillMultipart", "CWaybillJPEG": "WaybillJPEG", "CWaybillImages": "WaybillJPEG",
+        "CWaybillCurl": "WaybillCurl",
         "CWaybillChecksum": "WaybillStores",
     ]
 
@@ -47,6 +49,7 @@ enum PackageLayers {
     /// that imports it.
     static let testDirectories = [
         "CWaybillFiles": "WaybillMultipartTests", "CWaybillJPEG": "WaybillJPEGTests",
+        "CWaybillImages": "WaybillJPEGTests",
         "CWaybillCurl": "WaybillCurlTests", "CWaybillChecksum": "WaybillStoresTests", "WaybillCLI": "CLITests",
     ]
 

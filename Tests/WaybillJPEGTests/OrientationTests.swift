@@ -74,10 +74,20 @@ import WaybillCore
     }
 
     /// Returns a file that shows `scene` when rotated according to its Exif orientation (Exif 2.32, 4.6.4 A).
-    static func stored(_ width: Int, _ height: Int, _ orientation: Int, _ scene: (Int, Int) -> RGBColor) -> [UInt8] {
+    static func stored(
+        _ width: Int, _ height: Int, _ orientation: Int, _ scene: @escaping (Int, Int) -> RGBColor
+    ) -> [UInt8] {
         let (across, down) = orientation >= 5 ? (height, width) : (width, height)
         let exif = TinyJPEG.exif(orientation: UInt16(orientation))
-        return Scene.file(across, down, segments: [exif]) { column, row in
+        return Scene.file(across, down, segments: [exif], storedScene(width, height, orientation, scene))
+    }
+
+    /// Returns the pixels as stored, so that they show `scene` when rotated.
+    static func storedScene(
+        _ width: Int, _ height: Int, _ orientation: Int, _ scene: @escaping (Int, Int) -> RGBColor
+    ) -> (Int, Int) -> RGBColor {
+        let (across, down) = orientation >= 5 ? (height, width) : (width, height)
+        return { column, row in
             let (right, bottom) = (across - 1 - column, down - 1 - row)
             switch orientation {
             case 2: return scene(right, row)

@@ -56,7 +56,7 @@ import Testing
         }
         let segments = [TinyJPEG.jfif, TinyJPEG.exif(orientation: orientation)]
         let file = Scene.file(250, 190, segments: segments, quantiser: 1, scene)
-        let source = ImageSource(file: file, try JPEGHeader(parsing: file))
+        let source = ImageSource(file, try JPEGHeader(parsing: file))
         let loader = ImageLoader(source: source, isLinear: false, flag: CancellationFlag())
         let size = source.upright.shrunk(toPixels: 250 * 190 / 25)
         let (full, scaled) = (try loader.load(size, eighths: 8), try loader.load(size, eighths: eighths))

@@ -82,7 +82,7 @@ struct DecodedPixels {
 
     init(_ bytes: [UInt8]) throws {
         header = try JPEGHeader(parsing: bytes)
-        let source = ImageSource(file: bytes, header)
+        let source = ImageSource(bytes, header)
         let loader = ImageLoader(source: source, isLinear: false, flag: CancellationFlag())
         picture = try loader.load(source.upright, eighths: 8)
     }

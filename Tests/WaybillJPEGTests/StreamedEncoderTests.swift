@@ -63,7 +63,7 @@ import WaybillCore
     }
 
     private static func encoded(_ file: [UInt8], _ options: JPEGOptions, isStreamed: Bool) throws -> [UInt8] {
-        let source = ImageSource(file: file, try JPEGHeader(parsing: file))
+        let source = ImageSource(file, try JPEGHeader(parsing: file))
         return try Encoding(
             source: source, options: options, flag: CancellationFlag(), streamedPixels: isStreamed ? 0 : .infinity
         ).make().bytes

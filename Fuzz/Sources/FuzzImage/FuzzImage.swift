@@ -2,8 +2,8 @@ import Dispatch
 import WaybillJPEG
 
 /// The entry point of libFuzzer. Any input yields an image within the limit or a typed error. The first byte selects
-/// the options, raw pixels as input, and whether originals are kept on failure. Images are small, so that more are
-/// tested.
+/// the options, raw pixels as input, whether originals are kept on failure, and whether the checksums of a PNG file are
+/// corrected. Images are small, so that more are tested.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzImage(_ start: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let input = Array(UnsafeBufferPointer(start: start, count: size))
@@ -57,12 +57,33 @@ private func options(_ choice: UInt8, _ limit: Int) -> JPEGOptions {
 /// Returns the input. If bit 64 is set, the next three bytes are width, height and format of raw pixels.
 private func source(_ choice: UInt8, _ bytes: [UInt8]) -> JPEGInput {
     retain(bytes)
+    if choice & 128 != 0 {
+        let corrected = withChecksums(bytes)
+        retain(corrected)
+        return .bytes(corrected)
+    }
     guard choice & 64 != 0, bytes.count > 3 else { return .bytes(bytes) }
     let formats = JPEGPixels.Format.allCases
     let format = formats[Int(bytes[2]) % formats.count]
     let samples = Array(bytes.dropFirst(3))
     retain(samples)
     return .pixels(JPEGPixels(width: Int(bytes[0]), height: Int(bytes[1]), format: format, bytes: samples))
+}
+
+/// Corrects the checksums of the chunks of a PNG file; with wrong ones, its decoder would see almost no changed byte.
+private func withChecksums(_ bytes: [UInt8]) -> [UInt8] {
+    var bytes = bytes
+    func word(_ at: Int) -> Int { bytes[at..<at + 4].reduce(0) { $0 << 8 | Int($1) } }
+    var position = 8
+    while position + 12 <= bytes.count, word(position) <= bytes.count - position - 12 {
+        let end = position + 8 + word(position)
+        let checksum = ~bytes[position + 4..<end].reduce(UInt32.max) { sum, byte in
+            (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum >> 1 ^ (sum & 1 == 1 ? 0xEDB8_8320 : 0) }
+        }
+        for index in 0..<4 { bytes[end + index] = UInt8(truncatingIfNeeded: checksum >> UInt32(24 - 8 * index)) }
+        position = end + 4
+    }
+    return bytes
 }
 
 /// Checks that an image agrees with its report and has no metadata.

@@ -6,10 +6,10 @@ import Waybill
 struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "shrink",
-        abstract: "Compresses JPEGs to a limit in bytes or to a quality.",
+        abstract: "Compresses images to a limit in bytes or to a quality.",
         discussion: """
-            Each result is upright, never larger than its original in bytes or pixels, and has no metadata: no \
-            location, no camera, no thumbnail. It appears only when complete, and replaces nothing unless --force is \
+            Each result is a JPEG, upright, never larger than its original in pixels nor than a JPEG original in \
+            bytes, and has no metadata: no location, no camera, no thumbnail. It appears only when complete, and replaces nothing unless --force is \
             given. A limit in bytes may scale an image down; --min-side limits how far. Below 600 pixels a warning is \
             printed.
 
@@ -33,7 +33,7 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
             \(Exit.table)
             """)
 
-    @Argument(help: ArgumentHelp("JPEG files; - is standard input.", valueName: "input"), completion: .file())
+    @Argument(help: ArgumentHelp("JPEG, PNG or WebP files; - is standard input.", valueName: "input"), completion: .file())
     var inputs: [String]
 
     @Option(

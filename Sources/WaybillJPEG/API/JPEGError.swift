@@ -34,7 +34,7 @@ public struct JPEGError: Error, Sendable {
 extension JPEGError.Code {
     /// The input has no bytes.
     public static let empty = Self("empty")
-    /// The bytes do not begin with the marker of a JPEG file.
+    /// The input is neither a JPEG file nor, with the trait `Images`, a PNG or WebP file.
     public static let notAJPEG = Self("notAJPEG")
     /// The file ends before the image does.
     public static let truncated = Self("truncated")
@@ -42,7 +42,8 @@ extension JPEGError.Code {
     public static let corrupt = Self("corrupt")
     /// Width or height is zero, or the height is given only after the image data (a DNL segment).
     public static let noPixels = Self("noPixels")
-    /// The image has more pixels than are decoded: 268 megapixels, 64 for progressive files, 65,500 per side.
+    /// The image has more pixels than are decoded: 268 megapixels, 65,500 per side; 64 megapixels in a progressive JPEG,
+    /// interlaced PNG or lossy WebP file; 32 in a lossless WebP file.
     public static let tooManyPixels = Self("tooManyPixels")
     /// The file has more bytes than are read: 100 MB.
     public static let tooManyBytes = Self("tooManyBytes")

@@ -1,7 +1,11 @@
 /// An image that can be decoded repeatedly at any size.
 final class ImageSource {
     enum Content {
-        case file([UInt8], JPEGHeader)
+        case jpeg([UInt8], JPEGHeader)
+        #if Images
+            case png([UInt8], PNGHeader)
+            case webP([UInt8], WebPHeader)
+        #endif
         case pixels(JPEGPixels)
     }
 
@@ -11,45 +15,140 @@ final class ImageSource {
     let orientation: Int
     /// The size of the input in bytes.
     let byteCount: Int
+    /// The embedded color profile.
+    let profile: ICCProfile?
     /// The conversion of the colors to sRGB, if they need one.
     let conversion: GamutConversion?
     /// The tolerated defects, as far as the file was read.
     var defects = ToleratedDefects()
 
-    /// Creates a source from a file whose header has been checked against the bounds.
-    init(file bytes: [UInt8], _ header: JPEGHeader) {
-        content = .file(bytes, header)
-        stored = PixelSize(width: header.width, height: header.height)
-        orientation = header.orientation
-        byteCount = bytes.count
-        let isColour = header.colorModel == .yCbCr || header.colorModel == .rgb
-        conversion = isColour ? header.profile?.matrix.flatMap(GamutConversion.init) : nil
+    /// Creates a source from a file in memory. Only its header is read; its size is not checked.
+    convenience init(file bytes: [UInt8]) throws(JPEGError) {
+        switch try ImageFormat(of: bytes) {
+        case .jpeg: self.init(bytes, try JPEGHeader(parsing: bytes))
+        #if Images
+            case .png: try self.init(bytes, PNGHeader(bytes))
+            case .webP: try self.init(bytes, WebPHeader(bytes))
+        #else
+            case .png, .webP: preconditionFailure("Formats that are not enabled are not recognized.")
+        #endif
+        }
     }
 
+    /// Creates a source from a JPEG file.
+    convenience init(_ bytes: [UInt8], _ header: JPEGHeader) {
+        self.init(
+            .jpeg(bytes, header), PixelSize(width: header.width, height: header.height), header.orientation,
+            bytes.count, header.profile, isRGB: header.colorModel == .yCbCr || header.colorModel == .rgb)
+    }
+
+    #if Images
+        private convenience init(_ bytes: [UInt8], _ header: PNGHeader) throws(JPEGError) {
+            let size = PixelSize(width: header.width, height: header.height)
+            var profile: ICCProfile?
+            if header.metadata.contains("ICC profile"), (try? JPEGBounds.check(header)) != nil {
+                // The profile is compressed, and libpng decompresses it.
+                profile = try unsafe bytes.withUnsafeBufferPointer { buffer throws(JPEGError) in
+                    try unsafe PNGDecoder(buffer, header, flag: CancellationFlag()).profile
+                }
+            }
+            self.init(.png(bytes, header), size, header.orientation, bytes.count, profile)
+        }
+
+        private convenience init(_ bytes: [UInt8], _ header: WebPHeader) {
+            self.init(
+                .webP(bytes, header), PixelSize(width: header.width, height: header.height), header.orientation,
+                bytes.count, header.profile)
+        }
+    #endif
+
     /// Creates a source from pixels that have been validated.
-    init(_ pixels: JPEGPixels) {
-        content = .pixels(pixels)
-        stored = PixelSize(width: pixels.width, height: pixels.height)
-        orientation = 1
-        byteCount = pixels.bytes.count
-        conversion = nil
+    convenience init(_ pixels: JPEGPixels) {
+        self.init(.pixels(pixels), PixelSize(width: pixels.width, height: pixels.height), 1, pixels.bytes.count, nil)
+    }
+
+    private init(
+        _ content: Content, _ stored: PixelSize, _ orientation: Int, _ byteCount: Int, _ profile: ICCProfile?,
+        isRGB: Bool = true
+    ) {
+        self.content = content
+        self.stored = stored
+        self.orientation = orientation
+        self.byteCount = byteCount
+        self.profile = profile
+        conversion = isRGB ? profile?.matrix.flatMap(GamutConversion.init) : nil
     }
 
     /// The upright size.
     var upright: PixelSize { stored.turned(orientation) }
 
-    /// Opens the source for a closure. libjpeg decodes at `eighths` of the full size; pixels are unchanged.
+    /// The number of bytes that the output need not exceed: a JPEG file never grows.
+    var largestOutput: Int {
+        if case .jpeg = content { byteCount } else { .max }
+    }
+
+    /// Whether the decoder can scale down, so that it decodes in less time and memory.
+    var scalesWhileDecoding: Bool {
+        switch content {
+        case .jpeg: true
+        #if Images
+            case .png: false
+            case .webP: true
+        #endif
+        case .pixels: false
+        }
+    }
+
+    /// The names of the metadata that the output lacks, each once.
+    var metadata: [String] {
+        switch content {
+        case .jpeg(let bytes, let header): MetadataStripper.names(bytes, header)
+        #if Images
+            case .png(_, let header): header.metadata
+            case .webP(_, let header): header.metadata
+        #endif
+        case .pixels: []
+        }
+    }
+
+    /// Throws if the image exceeds the limits, or is of an unsupported kind.
+    func check() throws(JPEGError) {
+        switch content {
+        case .jpeg(_, let header): try JPEGBounds.check(header)
+        #if Images
+            case .png(_, let header): try JPEGBounds.check(header)
+            case .webP(_, let header): try JPEGBounds.check(header)
+        #endif
+        case .pixels(let pixels): try pixels.check()
+        }
+    }
+
+    /// Opens the source for a closure. The decoder may scale to `eighths` of the full size.
     func withRows(
         eighths: Int, flag: CancellationFlag, _ body: (any RowSource) throws(JPEGError) -> Void
     ) throws(JPEGError) {
         switch content {
-        case .file(let bytes, _):
+        case .jpeg(let bytes, _):
             try unsafe bytes.withUnsafeBufferPointer { buffer throws(JPEGError) in
                 let decoder = try unsafe Decoder(buffer, eighths: eighths, flag: flag)
                 try body(decoder)
                 defects.formUnion(decoder.defects)
             }
-        case .pixels(let pixels): try body(PixelRows(pixels, flag: flag))
+        #if Images
+            case .png(let bytes, let header):
+                try unsafe bytes.withUnsafeBufferPointer { buffer throws(JPEGError) in
+                    let decoder = try unsafe PNGDecoder(buffer, header, flag: flag)
+                    try body(PixelRows(decoder, full: stored))
+                    defects.formUnion(ToleratedDefects(isEndMissing: decoder.isEndMissing))
+                }
+            case .webP(let bytes, let header):
+                try unsafe bytes.withUnsafeBufferPointer { buffer throws(JPEGError) in
+                    let frame = unsafe UnsafeBufferPointer(rebasing: buffer[header.frame])
+                    try body(
+                        PixelRows(unsafe WebPDecoder(frame, header, eighths: eighths, flag: flag), full: stored))
+                }
+        #endif
+        case .pixels(let pixels): try body(PixelRows(MemoryPixels(pixels, flag: flag), full: stored))
         }
     }
 }

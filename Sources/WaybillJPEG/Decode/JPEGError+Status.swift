@@ -42,7 +42,7 @@ struct ToleratedDefects {
     /// Whether the file has no EOI marker.
     private(set) var isEndMissing = false
 
-    init() {}
+    init(isEndMissing: Bool = false) { self.isEndMissing = isEndMissing }
 
     init(_ status: wb_jpeg_status) {
         strayBytes = Int(status.stray_bytes)

@@ -19,12 +19,8 @@ struct HeaderParser {
     }
 
     mutating func parse() throws(JPEGError) -> JPEGHeader {
-        guard !bytes.isEmpty else {
-            throw JPEGError(.empty, "The input is empty. Check the file.")
-        }
-        guard bytes.count >= 2, bytes[0] == 0xFF, bytes[1] == 0xD8 else {
-            throw JPEGError(
-                .notAJPEG, "Not a JPEG file\(Self.guess(bytes)): it does not begin with FF D8.")
+        guard try ImageFormat(of: bytes) == .jpeg else {
+            throw JPEGError(.notAJPEG, "The input is a PNG or WebP image. Only a JPEG file has this header.")
         }
         position = 2
         while true {
@@ -168,14 +164,4 @@ struct HeaderParser {
 
     private static let truncatedHeader = JPEGError(
         .truncated, "The file ends within its header. Copy or download it again.")
-
-    /// Returns a note on the actual format if it is easy to recognize.
-    private static func guess(_ bytes: [UInt8]) -> String {
-        if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return " but a PNG" }
-        if bytes.starts(with: Array("GIF8".utf8)) { return " but a GIF" }
-        if bytes.starts(with: Array("%PDF".utf8)) { return " but a PDF" }
-        if bytes.dropFirst(4).starts(with: Array("ftyp".utf8)) { return " but a HEIF image or a video" }
-        if bytes.starts(with: Array("RIFF".utf8)) { return " but possibly a WebP" }
-        return ""
-    }
 }

@@ -12,13 +12,29 @@ enum JPEGBounds {
 
     static func check(_ header: JPEGHeader) throws(JPEGError) {
         try checkKind(header)
-        let (width, height) = (header.width, header.height)
-        guard width > 0, height > 0 else {
-            throw JPEGError(
-                .noPixels,
-                "The image is \(width) x \(height) pixels. A height given after the image data (DNL) is not supported.")
+        try check(
+            header.width, header.height, upTo: header.process == .progressive ? progressivePixels : pixels,
+            " A height given after the image data (DNL) is not supported.")
+    }
+
+    #if Images
+        static func check(_ header: PNGHeader) throws(JPEGError) {
+            try check(header.width, header.height, upTo: header.isInterlaced ? progressivePixels : pixels)
         }
-        let cap = header.process == .progressive ? progressivePixels : pixels
+
+        /// libwebp needs all pixels in memory, and twice if the image is lossless.
+        static func check(_ header: WebPHeader) throws(JPEGError) {
+            try check(
+                header.width, header.height, upTo: header.isLossless ? progressivePixels / 2 : progressivePixels)
+        }
+    #endif
+
+    private static func check(
+        _ width: Int, _ height: Int, upTo cap: Int, _ remedy: String = ""
+    ) throws(JPEGError) {
+        guard width > 0, height > 0 else {
+            throw JPEGError(.noPixels, "The image is \(width) x \(height) pixels.\(remedy)")
+        }
         guard width <= side, height <= side, width * height <= cap else {
             throw JPEGError(
                 .tooManyPixels,

@@ -19,6 +19,16 @@ enum MetadataStripper {
         return end == nil ? nil : output + [0xFF, 0xD9]
     }
 
+    /// The names of the metadata of a file, each once, and `trailing data` if bytes follow the image.
+    static func names(_ bytes: [UInt8], _ header: JPEGHeader) -> [String] {
+        var names: [String] = []
+        for segment in header.segments where segment.name != "JFIF" && !names.contains(segment.name) {
+            names.append(segment.name)
+        }
+        if let end = walk(bytes, { _, _ in }), end < bytes.count { names.append("trailing data") }
+        return names
+    }
+
     static func isMetadata(_ marker: UInt8) -> Bool { (0xE0...0xEF).contains(marker) || marker == 0xFE }
 
     /// Visits every segment with its marker; the range of SOS includes its entropy-coded data.

@@ -40,7 +40,7 @@ struct CurveMeasurement {
     }
 
     private func level(of bytes: [UInt8], _ metric: SimilarityMetric) throws(JPEGError) -> SimilarityMetric.Level {
-        let source = ImageSource(file: bytes, try JPEGHeader(parsing: bytes))
+        let source = try ImageSource(file: bytes)
         let loader = ImageLoader(source: source, isLinear: false, flag: flag)
         return metric.level(of: try loader.load(source.upright, eighths: 8))
     }

@@ -25,7 +25,7 @@ struct Encoding {
             return Outcome(bytes: kept, size: full)
         }
         if let quality = options.quality ?? (options.maxBytes == nil ? Self.defaultQuality : nil),
-            let encoded = try encode(largest, quality: quality, limit: min(options.limit, source.byteCount))
+            let encoded = try encode(largest, quality: quality, limit: min(options.limit, source.largestOutput))
         {
             // At high quality, the input's own coefficients may take fewer bytes, and they are exact.
             guard largest == full, encoded.bytes.count > source.byteCount / 2,
@@ -42,7 +42,7 @@ struct Encoding {
     /// Returns a file with the input's own coefficients if it is likely to fit.
     private func passThrough(limit: Int) throws(JPEGError) -> [UInt8]? {
         // Coefficients cannot be kept if the colors must be converted.
-        guard case .file(let bytes, let header) = source.content, source.conversion == nil else { return nil }
+        guard case .jpeg(let bytes, let header) = source.content, source.conversion == nil else { return nil }
         let metadata = header.segments.reduce(0) { $0 + $1.byteCount }
         // Better scan scripts and Huffman tables save up to a fifth.
         guard Double(bytes.count - metadata) * 0.8 <= Double(limit) else { return nil }
@@ -113,9 +113,9 @@ struct Encoding {
     private func search(_ largest: PixelSize) throws(JPEGError) -> Outcome {
         do {
             // An image that already fits never grows.
-            return try search(largest, within: min(options.limit, source.byteCount))
+            return try search(largest, within: min(options.limit, source.largestOutput))
         } catch {
-            guard error.code == .cannotReachLimit, source.byteCount < options.limit else { throw error }
+            guard error.code == .cannotReachLimit, source.largestOutput < options.limit else { throw error }
             return try search(largest, within: options.limit)
         }
     }
@@ -137,8 +137,8 @@ struct Encoding {
     /// Returns 4 if half the size suffices for the target: libjpeg then decodes in two thirds of the time. Returns 2 if
     /// a quarter suffices.
     private func decodingEighths(_ rules: SearchRules) -> Int {
-        // libjpeg does not scale in linear light.
-        guard case .file = source.content, !rules.isDocument else { return 8 }
+        // Decoders do not scale in linear light.
+        guard source.scalesWhileDecoding, !rules.isDocument else { return 8 }
         let pixels = source.stored.pixels
         if options.mode == .draft {
             return pixels >= 7.5e6 && pixels / 4 >= max(rules.floorPixels, 1.5 * rules.trialPixels) ? 4 : 8

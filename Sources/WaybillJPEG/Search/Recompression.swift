@@ -33,20 +33,18 @@ struct Recompression {
     /// Returns the input, validated and ready to be decoded.
     func source() throws(JPEGError) -> ImageSource {
         switch input {
-        case .bytes(let bytes): return ImageSource(file: bytes, try Self.header(of: bytes))
-        case .file(let path):
-            let bytes = try PhotoFile.read(path, upTo: JPEGBounds.inputBytes)
-            return ImageSource(file: bytes, try Self.header(of: bytes))
+        case .bytes(let bytes): return try Self.source(bytes)
+        case .file(let path): return try Self.source(PhotoFile.read(path, upTo: JPEGBounds.inputBytes))
         case .pixels(let pixels):
             try pixels.check()
             return ImageSource(pixels)
         }
     }
 
-    private static func header(of bytes: [UInt8]) throws(JPEGError) -> JPEGHeader {
-        let header = try JPEGHeader(parsing: bytes)
-        try JPEGBounds.check(header)
-        return header
+    private static func source(_ bytes: [UInt8]) throws(JPEGError) -> ImageSource {
+        let source = try ImageSource(file: bytes)
+        try source.check()
+        return source
     }
 
     private func run(file bytes: [UInt8], since start: Duration) throws(JPEGError) -> JPEGResult {
@@ -54,24 +52,23 @@ struct Recompression {
             throw JPEGError(
                 .tooManyBytes, "The file has \(bytes.count) bytes; the limit is \(JPEGBounds.inputBytes).")
         }
-        let header = try JPEGHeader(parsing: bytes)
-        let source = ImageSource(file: bytes, header)
+        let source = try ImageSource(file: bytes)
         do {
-            try JPEGBounds.check(header)
+            try source.check()
             let outcome = try Encoding(source: source, options: options, flag: flag).make()
             return result(source, outcome, since: start)
         } catch {
-            guard let original = original(bytes, header, after: error) else { throw error }
+            guard let original = original(source, after: error) else { throw error }
             return result(source, original, since: start)
         }
     }
 
     /// Returns the original without its metadata if this was requested and it is within the limits.
-    private func original(_ bytes: [UInt8], _ header: JPEGHeader, after error: JPEGError) -> Outcome? {
-        guard options.onFailure == .sendOriginal, error.code != .cancelled, error.code != .outOfMemory else {
-            return nil
-        }
-        let size = PixelSize(width: header.width, height: header.height).turned(header.orientation)
+    private func original(_ source: ImageSource, after error: JPEGError) -> Outcome? {
+        guard options.onFailure == .sendOriginal, error.code != .cancelled, error.code != .outOfMemory,
+            case .jpeg(let bytes, let header) = source.content
+        else { return nil }
+        let size = source.upright
         guard size.pixels > 0, options.largest(of: size) == size, let kept = MetadataStripper.strip(bytes, header),
             kept.count <= options.limit
         else { return nil }
@@ -86,24 +83,13 @@ struct Recompression {
             orientation: source.orientation, quantiserFactor: outcome.factor, cpuTime: .zero, stripped: [],
             strayBytes: source.defects.strayBytes, isEndMissing: source.defects.isEndMissing,
             isPassedThrough: outcome.factor == nil, failure: outcome.failure)
-        if case .file(let bytes, let header) = source.content {
-            report.stripped = Self.stripped(bytes, header)
-            let isConverted = source.conversion != nil && outcome.factor != nil
-            let name = header.profileName.map { $0.isEmpty ? "unnamed" : $0 }
-            if isConverted { report.convertedProfile = name }
-            if !isConverted, header.profile?.isSRGB != true { report.droppedProfile = name }
-        }
+        report.stripped = source.metadata
+        let isConverted = source.conversion != nil && outcome.factor != nil
+        let name = source.profile.map { $0.name.isEmpty ? "unnamed" : $0.name }
+        if isConverted { report.convertedProfile = name }
+        if !isConverted, source.profile?.isSRGB != true { report.droppedProfile = name }
         report.cpuTime = ThreadClock.now - start
         return JPEGResult(bytes: outcome.bytes, report: report)
-    }
-
-    private static func stripped(_ bytes: [UInt8], _ header: JPEGHeader) -> [String] {
-        var names: [String] = []
-        for segment in header.segments where segment.name != "JFIF" && !names.contains(segment.name) {
-            names.append(segment.name)
-        }
-        if let end = MetadataStripper.walk(bytes, { _, _ in }), end < bytes.count { names.append("trailing data") }
-        return names
     }
 }
 

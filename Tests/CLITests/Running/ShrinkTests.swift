@@ -22,6 +22,15 @@ import Testing
         }
     }
 
+    @Test func `a PNG becomes a JPEG beside it`() async throws {
+        let folder = try TemporaryDirectory()
+        let png = TinyPNG(64, 48, .rgb) { x, y in [x * 3, y * 4, 90] }.encoded()
+        let run = try await Tool.run(["shrink", try folder.write("card.png", png), "--max-bytes", "1K"])
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        let small = try folder.read("card-waybill.jpg")
+        #expect(small.count <= 1_024 && small.starts(with: [0xFF, 0xD8]))
+    }
+
     @Test func `an existing file is replaced only with --force`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("card.jpg", photo)

@@ -71,6 +71,13 @@ ssize_t cts_find(const void *bytes, size_t count, const void *pattern, size_t pa
 /// Computes CRC-32 as in zlib, continued from the checksum of earlier bytes; 0 for none. (Checksum32.c)
 uint32_t cts_crc32(uint32_t checksum, const void *bytes, size_t count);
 
+/// Encodes RGB or RGBA pixels as a WebP file, which must be freed; sets the number of its bytes. (WebP.c)
+uint8_t *cts_webp_encode(const uint8_t *pixels, int32_t width, int32_t height, int32_t channels, int32_t is_lossless,
+                         size_t *count);
+/// Decodes a WebP file to RGB or RGBA pixels, which must be freed. (WebP.c)
+uint8_t *cts_webp_decode(const uint8_t *bytes, size_t count, int32_t channels, int32_t *width, int32_t *height);
+void cts_webp_free(uint8_t *bytes);
+
 /// Removes a directory recursively. Links are removed, not followed.
 void cts_remove_tree(const char *path);
 

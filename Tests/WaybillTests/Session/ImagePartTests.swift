@@ -40,6 +40,17 @@ import WaybillTesting
         #expect(world.transport.transfers.isEmpty)
     }
 
+    @Test func `a PNG is sent as a JPEG`() async throws {
+        let world = SessionWorld([.responding(.ok)])
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("card.png", TinyPNG(16, 8, .rgba) { x, y in [x, y, x * y, 255] }.encoded())
+        let part = MultipartPart.image("FILE", path: path, .maxBytes(.kibibytes(100)))
+        #expect(part.fileName == "card.jpg" && part.contentType == "image/jpeg")
+        _ = try await world.session.start([part], to: SessionWorld.url).response
+        let body = try #require(world.transport.transfers.first).body
+        #expect(body.contains([0xFF, 0xD8, 0xFF]))
+    }
+
     @Test func `the report of an image is delivered once across retries`() async throws {
         let world = SessionWorld([.breaking(after: 30), .responding(.ok)])
         let grey = TinyJPEG.Component(identifier: 1) { x, y in (x * y) % 256 }

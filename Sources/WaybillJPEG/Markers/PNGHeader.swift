@@ -1,0 +1,68 @@
+/// What is read of a PNG file before libpng reads it (PNG specification, third edition, section 5): size, orientation and
+/// metadata. Every read is bounds-checked.
+struct PNGHeader {
+    static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+    private(set) var width = 0
+    private(set) var height = 0
+    /// Whether the rows are stored in seven passes (Adam7), so that all of them are needed at once.
+    private(set) var isInterlaced = false
+    /// The Exif orientation, 1 to 8.
+    private(set) var orientation = 1
+    /// The names of the metadata, each once.
+    private(set) var metadata: [String] = []
+
+    private var hasImageData = false
+
+    /// Chunks that define the image, and those about its display that need not be reported as removed.
+    private static let technical: Set<String> = [
+        "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "cICP", "mDCV", "cLLI", "sBIT", "bKGD", "hIST",
+        "pHYs", "sPLT",
+    ]
+    private static let names = [
+        "eXIf": "Exif", "iCCP": "ICC profile", "tEXt": "text", "zTXt": "text", "iTXt": "text", "tIME": "time",
+        "acTL": "animation", "fcTL": "animation", "fdAT": "animation",
+    ]
+
+    /// - Throws: ``JPEGError`` if the file has no size or ends before the image data.
+    init(_ bytes: [UInt8]) throws(JPEGError) {
+        let reader = ICCReader(bytes[...])
+        var position = Self.signature.count
+        while let length = reader.long(position), position + 8 <= bytes.count {
+            let name = String(decoding: bytes[position + 4..<position + 8], as: UTF8.self)
+            let start = position + 8
+            guard start + length <= bytes.count else { break }
+            try note(name, bytes[start..<start + length])
+            // The checksum follows the data.
+            position = start + length + 4
+            if name == "IEND" {
+                if position < bytes.count { add("trailing data") }
+                break
+            }
+        }
+        // A file whose image data is cut off ends here, too; libpng then reports it.
+        guard width > 0 || height > 0 || hasImageData else { throw Self.truncated }
+    }
+
+    private static let truncated = JPEGError(
+        .truncated, "The file ends within its header. Copy or download it again.")
+
+    private mutating func note(_ name: String, _ data: ArraySlice<UInt8>) throws(JPEGError) {
+        switch name {
+        case "IHDR":
+            let reader = ICCReader(data)
+            guard data.count == 13, let width = reader.long(0), let height = reader.long(4) else {
+                throw JPEGError(.corrupt, "The header of the PNG file is damaged.")
+            }
+            (self.width, self.height, isInterlaced) = (width, height, data.last != 0)
+        case "IDAT": hasImageData = true
+        case "eXIf": orientation = ExifOrientation.find(in: data) ?? 1
+        default: break
+        }
+        if !Self.technical.contains(name) { add(Self.names[name] ?? name.filter(\.isLetter)) }
+    }
+
+    private mutating func add(_ name: String) {
+        if !metadata.contains(name), metadata.count < 100 { metadata.append(name) }
+    }
+}

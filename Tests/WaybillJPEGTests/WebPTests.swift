@@ -1,0 +1,129 @@
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import WaybillJPEG
+
+@Suite struct WebPTests {
+    static let (width, height) = (61, 45)
+
+    static func pixels(_ channels: Int, _ width: Int = width, _ height: Int = height) -> [UInt8] {
+        (0..<width * height).flatMap { index in
+            let (x, y) = (index % width, index / width)
+            return [x * 3, y * 4, 200 - x - y, 100 + x].prefix(channels).map { UInt8(clamping: $0) }
+        }
+    }
+
+    static func file(_ channels: Int = 3, isLossless: Bool = false) -> [UInt8] {
+        TinyWebP.file(width, height, channels: channels, pixels: pixels(channels), isLossless: isLossless)
+    }
+
+    @Test(arguments: [3, 4], [false, true])
+    func `every kind of file yields the same image as its pixels`(channels: Int, isLossless: Bool) throws {
+        let file = Self.file(channels, isLossless: isLossless)
+        let decoded = TinyWebP.pixels(of: file, channels: channels)
+        if isLossless { #expect(decoded == Self.pixels(channels)) }
+        #expect(try recompress(file, .quality(95)).bytes == Self.encoded(decoded, channels).bytes)
+    }
+
+    @Test(arguments: 1...8)
+    func `the Exif orientation is applied, with and without a prefix`(orientation: Int) throws {
+        let (width, height) = (96, 64)
+        let (across, down) = orientation >= 5 ? (height, width) : (width, height)
+        let scene = OrientationTests.storedScene(width, height, orientation, Scene.quarters(width, height))
+        let pixels = (0..<across * down).flatMap { index in
+            let color = scene(index % across, index / across)
+            return [color.red, color.green, color.blue].map { UInt8($0) }
+        }
+        let simple = TinyWebP.file(across, down, channels: 3, pixels: pixels, isLossless: true)
+        for prefix in [4, 10] {
+            let exif = Array(TinyJPEG.exif(orientation: UInt16(orientation)).dropFirst(prefix))
+            let result = try recompress(TinyWebP.extended(simple, across, down, exif: exif), .quality(92))
+            #expect(result.report.orientation == orientation && result.report.stripped == ["Exif"])
+            try OrientationTests.expectQuarters(result)
+        }
+    }
+
+    @Test func `metadata and profiles are named, and data after the file`() throws {
+        let profile = Array(GamutTests.displayP3.profile.dropFirst(18))
+        let file = TinyWebP.extended(
+            Self.file(isLossless: true), Self.width, Self.height, profile: profile, xmp: Array("<x/>".utf8))
+        let result = try recompress(file + [1, 2, 3, 4], .quality(95))
+        #expect(result.report.stripped == ["XMP", "ICC profile", "trailing data"])
+        #expect(result.report.convertedProfile == "Display P3")
+    }
+
+    @Test func `the first frame of an animation is used`() throws {
+        let first = Self.file(isLossless: true)
+        let white = [UInt8](repeating: 255, count: Self.width * Self.height * 3)
+        let second = TinyWebP.file(Self.width, Self.height, channels: 3, pixels: white, isLossless: true)
+        let result = try recompress(TinyWebP.animation([first, second], Self.width, Self.height), .quality(95))
+        #expect(result.report.stripped == ["animation"])
+        #expect(result.bytes == (try recompress(first, .quality(95)).bytes))
+    }
+
+    @Test(arguments: [3, 4], [false, true])
+    func `a file that is cut off is refused`(channels: Int, isLossless: Bool) {
+        let whole = Self.file(channels, isLossless: isLossless)
+        for length in 0..<whole.count - 1 {
+            let expected: [JPEGError.Code] = length < 12 ? [.empty, .notAJPEG] : [.truncated]
+            let code = failure(Array(whole[..<length]))
+            #expect(code.map(expected.contains) == true, "\(length): \(String(describing: code))")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a changed byte is an error or harmless`(isLossless: Bool) {
+        var file = Self.file(4, isLossless: isLossless)
+        let expected: [JPEGError.Code] = [.corrupt, .truncated, .tooManyPixels]
+        for index in 12..<file.count {
+            file[index] ^= 0x55
+            let code = failure(file)
+            #expect(code.map(expected.contains) != false, "\(index)")
+            file[index] ^= 0x55
+        }
+    }
+
+    @Test(arguments: [4, 2], [false, true])
+    func `scaling while decoding does not shift the image`(eighths: Int, isLossless: Bool) throws {
+        let (width, height) = (240, 180)
+        let file = TinyWebP.file(
+            width, height, channels: 3, pixels: Self.pixels(3, width, height), isLossless: isLossless)
+        let source = try ImageSource(file: file)
+        let loader = ImageLoader(source: source, isLinear: false, flag: CancellationFlag())
+        let size = PixelSize(width: 60, height: 45)
+        let (scaled, exact) = (try loader.load(size, eighths: eighths), try loader.load(size, eighths: 8))
+        for (one, other) in zip([scaled.luma] + scaled.chroma, [exact.luma] + exact.chroma) {
+            var bias = 0.0
+            for y in 2..<one.height - 2 { for x in 2..<one.width - 2 { bias += one[x, y] - other[x, y] } }
+            #expect(abs(bias / Double(one.width * one.height)) < 0.5)
+        }
+    }
+
+    @Test func `too many pixels are refused before decoding`() throws {
+        // The size of a lossless image is in the 28 bits after its signature.
+        var lossless = Self.file(isLossless: true)
+        lossless.replaceSubrange(21..<25, with: [0xFF, 0xFF, 0xFF, lossless[24] | 0x0F])
+        #expect(failure(lossless) == .tooManyPixels)
+        // That of a lossy image follows its start code.
+        var lossy = Self.file()
+        lossy.replaceSubrange(26..<30, with: [0xFF, 0x3F, 0xFF, 0x3F])
+        #expect(failure(lossy) == .tooManyPixels)
+    }
+
+    @Test func `a cancelled task ends the work`() throws {
+        let file = Self.file()
+        let flag = CancellationFlag()
+        flag.set()
+        let source = try ImageSource(file: file)
+        let error = #expect(throws: JPEGError.self) {
+            try source.withRows(eighths: 8, flag: flag) { rows throws(JPEGError) in _ = try rows.read() }
+        }
+        #expect(error?.code == .cancelled)
+    }
+
+    private static func encoded(_ pixels: [UInt8], _ channels: Int) throws -> JPEGResult {
+        let image = JPEGPixels(width: width, height: height, format: channels == 3 ? .rgb : .rgba, bytes: pixels)
+        return try Recompression(input: .pixels(image), options: .quality(95), flag: CancellationFlag()).run()
+    }
+}
