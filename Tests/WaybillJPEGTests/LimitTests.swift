@@ -78,6 +78,18 @@ import WaybillCore
         }
     }
 
+    @Test(arguments: [1, 3], [[], [TinyJPEG.adobe(transform: 1)]])
+    func `a tiny file without a JFIF segment does not grow`(components: Int, segments: [[UInt8]]) throws {
+        let planes = (1...components).map { index in TinyJPEG.Component(identifier: UInt8(index)) { x, y in x * y + 9 }
+        }
+        let file = TinyJPEG(width: 8, height: 8, components: planes, segments: segments).encoded()
+        for mode in JPEGOptions.Mode.allCases {
+            let result = try recompress(file, .maxBytes(.kibibytes(100), mode: mode))
+            #expect(result.bytes.count <= file.count && result.report.isPassedThrough)
+            #expect(try JPEGHeader(parsing: result.bytes).colorModel == (components == 1 ? .grey : .yCbCr))
+        }
+    }
+
     @Test func `a file just above the limit is first transcoded without loss`() throws {
         let plain = try recompress(Scene.photoFile, .quality(60)).bytes
         let comment = TinyJPEG.segment(0xFE, Array(repeating: 0x20, count: 5_000))

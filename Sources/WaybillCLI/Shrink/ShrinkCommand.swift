@@ -33,7 +33,8 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
             \(Exit.table)
             """)
 
-    @Argument(help: ArgumentHelp("JPEG, PNG or WebP files; - is standard input.", valueName: "input"), completion: .file())
+    @Argument(
+        help: ArgumentHelp("JPEG, PNG or WebP files; - is standard input.", valueName: "input"), completion: .file())
     var inputs: [String]
 
     @Option(

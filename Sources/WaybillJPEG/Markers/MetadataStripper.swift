@@ -3,8 +3,9 @@ import Glibc
 /// Removes the metadata of a JPEG file and leaves all other bytes unchanged.
 ///
 /// Application segments and comments are removed wherever they occur, also between scans, and so is any data after the
-/// end of the image (previews, gain maps, videos). The output begins with the one segment that defines the color model.
-/// If the image is not upright, this is followed by an Exif segment of 36 bytes with the orientation as its only entry.
+/// end of the image (previews, gain maps, videos). The output begins with the one segment that defines the color model,
+/// if the file has one. If the image is not upright, this is followed by an Exif segment of 36 bytes with the orientation
+/// as its only entry.
 enum MetadataStripper {
     static let jfif: [UInt8] = [
         0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0,
@@ -77,9 +78,10 @@ enum MetadataStripper {
         }
     }
 
-    /// JFIF implies YCbCr; the color model of RGB and CMYK files is given by an Adobe segment.
+    /// JFIF implies YCbCr; otherwise an Adobe segment gives the color model. A file that has neither gets none, so that
+    /// it does not grow.
     private static func meaning(of header: JPEGHeader) -> [UInt8] {
-        if header.colorModel == .grey || header.colorModel == .yCbCr { return jfif }
+        if header.isJFIF, header.colorModel == .grey || header.colorModel == .yCbCr { return jfif }
         guard let transform = header.adobeTransform else { return [] }
         return [0xFF, 0xEE, 0, 14] + Array("Adobe".utf8) + [0, 100, 0, 0, 0, 0, UInt8(clamping: transform)]
     }
