@@ -61,8 +61,8 @@ let package = Package(
         .trait(name: "Stores", description: "What WaybillStores needs: swift-crypto."),
         .trait(name: "Outbox", description: "What WaybillOutbox needs: GRDB."),
         .trait(
-            name: "Command", description: "What the command needs: swift-argument-parser; and both others.",
-            enabledTraits: ["Stores", "Outbox"]),
+            name: "Command", description: "What the command needs: swift-argument-parser; and the other traits.",
+            enabledTraits: ["Images", "Stores", "Outbox"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),

@@ -125,6 +125,10 @@ wb_png *wb_png_open(const uint8_t *bytes, size_t count, wb_image_status *status)
     return NULL;
 }
 
+int32_t wb_png_width(const wb_png *self) { return (int32_t)self->width; }
+
+int32_t wb_png_height(const wb_png *self) { return (int32_t)self->height; }
+
 int32_t wb_png_channels(const wb_png *self) { return self->channels; }
 
 const uint8_t *wb_png_profile(const wb_png *self, size_t *count) {

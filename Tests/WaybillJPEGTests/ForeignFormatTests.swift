@@ -19,10 +19,10 @@ import WaybillCore
         Format("\0\0\0\u{18}ftypheic\0\0\0\0", "a HEIC image", "heif-convert"),
         Format("\0\0\0\u{18}ftypmif1\0\0\0\0", "a HEIC image", "heif-convert"),
         Format("\0\0\0\u{18}ftypavif\0\0\0\0", "an AVIF image", "avifdec"),
-        Format("\0\0\0\u{18}ftypmp42\0\0\0\0", "a video", "Use an image"),
-        Format("GIF89a", "a GIF image", "PNG"), Format("%PDF-1.7", "a PDF document", "pdftoppm"),
+        Format("\0\0\0\u{18}ftypmp42\0\0\0\0", "a video or a rare kind of image", "JPEG"),
+        Format("GIF89a", "a GIF image", "JPEG"), Format("%PDF-1.7", "a PDF document", "pdftoppm"),
         Format("II*\0", "a TIFF image or a raw photo", "ImageMagick"),
-        Format("MM\0*", "a TIFF image or a raw photo", "ImageMagick"), Format("BM6\0", "a BMP image", "PNG"),
+        Format("MM\0*", "a TIFF image or a raw photo", "ImageMagick"), Format("BM6\0", "a BMP image", "JPEG"),
         Format("\u{FF}\n", "a JPEG XL image", "djxl"), Format("\0\0\0\u{0C}JXL \r\n", "a JPEG XL image", "djxl"),
         Format("\0\0\0\u{0C}jP  \r\n", "a JPEG 2000 image", "opj_decompress"),
     ]

@@ -186,6 +186,25 @@ import WaybillCore
         #expect(failure(Self.resized(width, height, isInterlaced)) == .tooManyPixels)
     }
 
+    @Test func `a second header with another size is refused`() {
+        var png = TinyPNG(4, 4, .gray) { x, y in [x + y] }
+        for size in [(4, 4), (9_000, 4), (4, 9_000), (0, 0)] {
+            let header = ProfileBytes.long(size.0) + ProfileBytes.long(size.1) + [8, 0, 0, 0, 0]
+            (png.before, png.after) = ([TinyPNG.chunk("IHDR", header)], [])
+            #expect(failure(png.encoded()) == .corrupt)
+            (png.before, png.after) = ([], [TinyPNG.chunk("IHDR", header)])
+            #expect(failure(png.encoded()) == .corrupt)
+        }
+    }
+
+    @Test func `a file with very many chunks is read in linear time`() throws {
+        var png = TinyPNG(4, 4, .gray) { x, y in [x + y] }
+        let names = (0..<40).map { TinyPNG.chunk("p\(UnicodeScalar(UInt8(97 + $0 % 26)))A\($0 < 26 ? "a" : "b")", []) }
+        png.before = (0..<5_000).flatMap { _ in names }
+        let result = try recompress(png.encoded(), .quality(95))
+        #expect(result.report.stripped.count == 20)
+    }
+
     @Test func `a file without pixels is refused`() {
         #expect(failure(Self.resized(0, 8, false)) == .noPixels)
         #expect(failure(TinyPNG.signature + TinyPNG.chunk("IEND", [])) == .truncated)

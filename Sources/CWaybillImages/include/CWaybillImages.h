@@ -28,6 +28,8 @@ typedef struct wb_png wb_png;
 // Reads everything before the image data. `bytes` must remain valid until close. Rows are 8-bit gray, RGB or RGBA. A
 // gamma value is applied, so that rows are approximately sRGB, unless the file has an ICC profile.
 wb_png *_Nullable wb_png_open(const uint8_t *bytes, size_t count, wb_image_status *status);
+int32_t wb_png_width(const wb_png *png);
+int32_t wb_png_height(const wb_png *png);
 int32_t wb_png_channels(const wb_png *png); // 1, 3 or 4
 // The ICC profile, or NULL. The memory belongs to the decoder.
 const uint8_t *_Nullable wb_png_profile(const wb_png *png, size_t *count);

@@ -49,7 +49,7 @@ final class ImageSource {
             if header.metadata.contains("ICC profile"), (try? JPEGBounds.check(header)) != nil {
                 // The profile is compressed, and libpng decompresses it.
                 profile = try unsafe bytes.withUnsafeBufferPointer { buffer throws(JPEGError) in
-                    try unsafe PNGDecoder(buffer, header, flag: CancellationFlag()).profile
+                    try unsafe PNGDecoder(buffer, flag: CancellationFlag()).profile
                 }
             }
             self.init(.png(bytes, header), size, header.orientation, bytes.count, profile)
@@ -135,9 +135,9 @@ final class ImageSource {
                 defects.formUnion(decoder.defects)
             }
         #if Images
-            case .png(let bytes, let header):
+            case .png(let bytes, _):
                 try unsafe bytes.withUnsafeBufferPointer { buffer throws(JPEGError) in
-                    let decoder = try unsafe PNGDecoder(buffer, header, flag: flag)
+                    let decoder = try unsafe PNGDecoder(buffer, flag: flag)
                     try body(PixelRows(decoder, full: stored))
                     defects.formUnion(ToleratedDefects(isEndMissing: decoder.isEndMissing))
                 }

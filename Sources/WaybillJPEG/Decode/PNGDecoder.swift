@@ -10,12 +10,13 @@
         private let flag: CancellationFlag
 
         /// Opens a file that does not move.
-        init(_ bytes: UnsafeBufferPointer<UInt8>, _ header: PNGHeader, flag: CancellationFlag) throws(JPEGError) {
+        init(_ bytes: UnsafeBufferPointer<UInt8>, flag: CancellationFlag) throws(JPEGError) {
             var status = wb_image_status()
             guard let raw = unsafe wb_png_open(bytes.baseAddress!, bytes.count, &status) else {
                 throw JPEGError(status, "libpng")
             }
-            (width, height) = (header.width, header.height)
+            width = Int(unsafe wb_png_width(raw))
+            height = Int(unsafe wb_png_height(raw))
             channels = Int(unsafe wb_png_channels(raw))
             unsafe self.raw = raw
             self.flag = flag

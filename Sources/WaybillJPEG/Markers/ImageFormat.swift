@@ -41,12 +41,12 @@ enum ImageFormat {
         if bytes.starts(with: PNGHeader.signature) { return ("a PNG image", trait) }
         if isWebP(bytes) { return ("a WebP image", trait) }
         if has(bytes, "ftyp", at: 4) { return guessMedia(bytes) }
-        if has(bytes, "GIF8") { return ("a GIF image", "Save it as a PNG first.") }
+        if has(bytes, "GIF8") { return ("a GIF image", "Save it as a JPEG first.") }
         if has(bytes, "%PDF") { return ("a PDF document", "Convert its page first, such as with pdftoppm -jpeg.") }
         if has(bytes, "II*\0") || has(bytes, "MM\0*") {
             return ("a TIFF image or a raw photo", "Convert it first, such as with ImageMagick.")
         }
-        if has(bytes, "BM") { return ("a BMP image", "Save it as a PNG first.") }
+        if has(bytes, "BM") { return ("a BMP image", "Save it as a JPEG first.") }
         if bytes.starts(with: [0xFF, 0x0A]) || has(bytes, "JXL ", at: 4) {
             return ("a JPEG XL image", "Convert it first with djxl.")
         }
@@ -60,7 +60,7 @@ enum ImageFormat {
         case "heic", "heix", "heim", "heis", "hevc", "mif1", "msf1":
             ("a HEIC image", "Convert it first with heif-convert, or let the phone take photos as JPEG.")
         case "avif", "avis": ("an AVIF image", "Convert it first with avifdec.")
-        default: ("a video", "Use an image.")
+        default: ("a video or a rare kind of image", "Convert it to a JPEG first.")
         }
     }
 

@@ -14,6 +14,9 @@ struct PNGHeader {
 
     private var hasImageData = false
 
+    /// A file can have millions of chunks, each of which is compared to the names so far.
+    private static let mostNames = 20
+
     /// Chunks that define the image, and those about its display that need not be reported as removed.
     private static let technical: Set<String> = [
         "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "cICP", "mDCV", "cLLI", "sBIT", "bKGD", "hIST",
@@ -51,7 +54,8 @@ struct PNGHeader {
         switch name {
         case "IHDR":
             let reader = ICCReader(data)
-            guard data.count == 13, let width = reader.long(0), let height = reader.long(4) else {
+            // A second header would belie the size that is checked.
+            guard self.width == 0, data.count == 13, let width = reader.long(0), let height = reader.long(4) else {
                 throw JPEGError(.corrupt, "The header of the PNG file is damaged.")
             }
             (self.width, self.height, isInterlaced) = (width, height, data.last != 0)
@@ -63,6 +67,6 @@ struct PNGHeader {
     }
 
     private mutating func add(_ name: String) {
-        if !metadata.contains(name), metadata.count < 100 { metadata.append(name) }
+        if metadata.count < Self.mostNames, !metadata.contains(name) { metadata.append(name) }
     }
 }

@@ -30,7 +30,7 @@ enum PhotoFile {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw failure(path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw JPEGError(.notARegularFile, "\(path) is not a regular file. Use the path of a JPEG file.")
+            throw JPEGError(.notARegularFile, "\(path) is not a regular file. Use the path of an image file.")
         }
         guard status.st_size <= limit else {
             throw JPEGError(.tooManyBytes, "\(path) has \(status.st_size) bytes; the limit is \(limit).")

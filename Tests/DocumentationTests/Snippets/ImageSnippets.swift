@@ -28,7 +28,7 @@ private func otherWays(frame: [UInt8]) async throws {
     // snippet: image options
     let page = JPEGOptions(maxBytes: .kibibytes(200), maxSide: 3_000, isDocument: true, onFailure: .sendOriginal)
     let report = try await JPEGRecompressor(page).recompress(.file("page.jpg"), to: "page-small.jpg")
-    if let reason = report.failure { print("the original went out:", reason) }
+    if let reason = report.failure { print("kept the original:", reason) }
 
     let pixels = JPEGPixels(width: 640, height: 480, format: .rgb, bytes: frame)
     let still = try await JPEGRecompressor(.quality(80, mode: .fast)).recompress(.pixels(pixels))
