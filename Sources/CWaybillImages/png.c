@@ -35,8 +35,23 @@ static _Noreturn void fail(png_structp png, png_const_charp message) {
     longjmp(self->jump, 1);
 }
 
-// Warnings concern ancillary chunks, which libpng then ignores.
-static void ignore(png_structp png, png_const_charp message) { (void)png, (void)message; }
+// The ancillary chunks that affect no pixel.
+static const png_byte metadata[] = "bKGD\0eXIf\0hIST\0iTXt\0oFFs\0pCAL\0pHYs\0sBIT\0sCAL\0sPLT\0tEXt\0tIME\0zTXt";
+enum { metadata_count = sizeof metadata / 5 };
+
+static int is_metadata(png_const_charp message) {
+    for (int index = 0; index < metadata_count; index++) {
+        if (memcmp(message, metadata + 5 * index, 4) == 0) return 1;
+    }
+    return 0;
+}
+
+// Warnings concern ancillary chunks, which libpng then ignores. It begins them with the name of the chunk. Without its
+// transparency, or with a chunk whose name or content is damaged, the image may look different.
+static void warn(png_structp png, png_const_charp message) {
+    if (strlen(message) < 4 || is_metadata(message)) return;
+    if (memcmp(message, "tRNS", 4) == 0 || strstr(message, "CRC error")) fail(png, message);
+}
 
 static png_voidp allocate(png_structp png, png_alloc_size_t size) {
     struct wb_png *self = png_get_mem_ptr(png);
@@ -60,11 +75,10 @@ static void read_bytes(png_structp png, png_bytep out, size_t count) {
     self->position += count;
 }
 
-// The ancillary chunks that affect no pixel are skipped unread, texts above all, which may inflate to megabytes.
-static void skip_ancillary_chunks(png_structp png) {
+// Metadata is skipped unread, texts above all, which may inflate to megabytes.
+static void skip_metadata(png_structp png) {
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, 0);
-    static const png_byte names[] = "bKGD\0eXIf\0hIST\0iTXt\0oFFs\0pCAL\0pHYs\0sBIT\0sCAL\0sPLT\0tEXt\0tIME\0zTXt";
-    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, names, sizeof names / 5);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, metadata, metadata_count);
 }
 
 static void set_gamma(struct wb_png *self) {
@@ -80,7 +94,7 @@ static void start(struct wb_png *self) {
     png_set_read_fn(png, self, read_bytes);
     png_set_user_limits(png, max_side, max_side);
     png_set_chunk_malloc_max(png, max_chunk_bytes);
-    skip_ancillary_chunks(png);
+    skip_metadata(png);
     png_read_info(png, self->info);
     int type = png_get_color_type(png, self->info);
     int has_transparency = png_get_valid(png, self->info, PNG_INFO_tRNS) || (type & PNG_COLOR_MASK_ALPHA);
@@ -111,7 +125,7 @@ wb_png *wb_png_open(const uint8_t *bytes, size_t count, wb_image_status *status)
     self->bytes = bytes;
     self->count = count;
     if (setjmp(self->jump) == 0) {
-        self->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, self, fail, ignore, self, allocate, release);
+        self->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, self, fail, warn, self, allocate, release);
         self->info = self->png ? png_create_info_struct(self->png) : NULL;
         if (self->info) {
             start(self);

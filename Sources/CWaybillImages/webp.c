@@ -15,8 +15,9 @@ struct wb_webp {
     int32_t rows;
 };
 
-// Small enough to notice a cancellation soon.
-enum { bytes_per_call = 32 << 10 };
+// The first call. Each further call gets twice as much, because libwebp begins with the header of a lossless image anew
+// until it is complete, and that header can be most of the file.
+enum { first_bytes = 32 << 10 };
 
 static void explain(VP8StatusCode code, wb_image_status *status) {
     const char *text = "the data is damaged";
@@ -42,10 +43,10 @@ static wb_webp_range chunk(const WebPDemuxer *demuxer, const char *name, const u
     return range;
 }
 
-static size_t end_of_file(const uint8_t *bytes, size_t count) {
-    if (count < 8) return count;
-    size_t size = (size_t)bytes[4] | (size_t)bytes[5] << 8 | (size_t)bytes[6] << 16 | (size_t)bytes[7] << 24;
-    return size + 8 < count ? size + 8 : count;
+// The length of the file by its header.
+static size_t declared_length(const uint8_t *bytes, size_t count) {
+    if (count < 8) return 8;
+    return 8 + ((size_t)bytes[4] | (size_t)bytes[5] << 8 | (size_t)bytes[6] << 16 | (size_t)bytes[7] << 24);
 }
 
 int32_t wb_webp_inspect(const uint8_t *bytes, size_t count, wb_webp_info *info, wb_image_status *status) {
@@ -57,7 +58,9 @@ int32_t wb_webp_inspect(const uint8_t *bytes, size_t count, wb_webp_info *info, 
     WebPIterator frame = {0};
     VP8StatusCode code = VP8_STATUS_NOT_ENOUGH_DATA;
     if (state == WEBP_DEMUX_PARSE_ERROR) code = VP8_STATUS_BITSTREAM_ERROR;
-    if (demuxer && WebPDemuxGetFrame(demuxer, 1, &frame)) {
+    const size_t end = declared_length(bytes, count);
+    // Some programs do not write the byte that pads the last chunk. Without more of the end, an orientation may be missing.
+    if (demuxer && end <= count + 1 && WebPDemuxGetFrame(demuxer, 1, &frame)) {
         WebPBitstreamFeatures features;
         code = WebPGetFeatures(frame.fragment.bytes, frame.fragment.size, &features);
         if (code == VP8_STATUS_OK && !frame.complete) code = VP8_STATUS_NOT_ENOUGH_DATA;
@@ -66,7 +69,7 @@ int32_t wb_webp_inspect(const uint8_t *bytes, size_t count, wb_webp_info *info, 
             .is_lossless = features.format == 2, .is_animation = frame.num_frames > 1,
             .frame = {(size_t)(frame.fragment.bytes - bytes), frame.fragment.size},
             .profile = chunk(demuxer, "ICCP", bytes), .exif = chunk(demuxer, "EXIF", bytes),
-            .xmp = chunk(demuxer, "XMP ", bytes), .end = end_of_file(bytes, count),
+            .xmp = chunk(demuxer, "XMP ", bytes), .end = end,
         };
         WebPDemuxReleaseIterator(&frame);
     }
@@ -104,8 +107,8 @@ wb_webp *wb_webp_open(const uint8_t *bytes, size_t count, int32_t width, int32_t
 }
 
 int32_t wb_webp_read(wb_webp *self, int32_t *rows, wb_image_status *status) {
-    size_t left = self->count - self->given;
-    self->given += left < bytes_per_call ? left : bytes_per_call;
+    size_t next = self->given ? 2 * self->given : first_bytes;
+    self->given = next < self->count ? next : self->count;
     VP8StatusCode code = WebPIUpdate(self->decoder, self->bytes, self->given);
     int last = 0;
     if (WebPIDecGetRGB(self->decoder, &last, NULL, NULL, NULL)) self->rows = last;

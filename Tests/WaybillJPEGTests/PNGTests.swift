@@ -87,7 +87,9 @@ import WaybillCore
     }
 
     @Test(arguments: 1...8)
-    func `the Exif orientation is applied, before or after the image data`(orientation: Int) throws {
+    func `the Exif orientation is applied, before or after the image data, with and without a prefix`(
+        orientation: Int
+    ) throws {
         let (width, height) = (96, 64)
         let (across, down) = orientation >= 5 ? (height, width) : (width, height)
         let scene = OrientationTests.storedScene(width, height, orientation, Scene.quarters(width, height))
@@ -95,8 +97,10 @@ import WaybillCore
             let color = scene(x, y)
             return [color.red, color.green, color.blue]
         }
-        let exif = TinyPNG.chunk("eXIf", Array(TinyJPEG.exif(orientation: UInt16(orientation)).dropFirst(10)))
-        for (before, after) in [([exif], []), ([], [exif])] {
+        let segment = TinyJPEG.exif(orientation: UInt16(orientation))
+        let exif = TinyPNG.chunk("eXIf", Array(segment.dropFirst(10)))
+        let prefixed = TinyPNG.chunk("eXIf", Array(segment.dropFirst(4)))
+        for (before, after) in [([exif], []), ([], [exif]), ([prefixed], [])] {
             (png.before, png.after) = (before, after)
             let result = try recompress(png.encoded(), .quality(92))
             #expect(result.report.orientation == orientation && result.report.stripped == ["Exif"])
@@ -184,6 +188,42 @@ import WaybillCore
         width: Int, height: Int, isInterlaced: Bool
     ) throws {
         #expect(failure(Self.resized(width, height, isInterlaced)) == .tooManyPixels)
+    }
+
+    @Test func `damaged transparency is an error, damaged metadata is not`() throws {
+        var png = TinyPNG(8, 8, .gray) { x, _ in [x * 30] }
+        let plain = try Self.bytes(png)
+        let transparency = TinyPNG.chunk("tRNS", [0, 30])
+        for index in 4..<transparency.count {
+            var damaged = transparency
+            damaged[index] ^= 0x20
+            png.before = [damaged]
+            #expect(failure(png.encoded()) == .corrupt, "byte \(index)")
+        }
+        for name in ["tEXt", "zTXt", "tIME", "pHYs"] {
+            var damaged = TinyPNG.chunk(name, [1, 0, 2, 3])
+            damaged[damaged.count - 1] ^= 1
+            png.before = [damaged]
+            #expect(try Self.bytes(png) == plain)
+        }
+    }
+
+    @Test func `a profile that libpng rejects is reported without a name`() throws {
+        var png = TinyPNG(8, 8, .gray) { x, _ in [x * 30] }
+        png.before = [TinyPNG.chunk("iCCP", Array("p3\0\0".utf8) + TinyPNG.stored([1, 2, 3]))]
+        let report = try recompress(png.encoded(), .quality(95)).report
+        #expect(report.droppedProfile == "unnamed" && report.convertedProfile == nil)
+    }
+
+    @Test func `a file that is cut off within its last metadata is refused`() {
+        var png = TinyPNG(8, 8, .gray) { x, _ in [x * 30] }
+        let exif = TinyPNG.chunk("eXIf", Array(TinyJPEG.exif(orientation: 6).dropFirst(10)))
+        png.after = [exif]
+        let whole = png.encoded()
+        // The end marker has 12 bytes, the checksum of the chunk 4.
+        for missing in 17...(exif.count - 8 + 12) {
+            #expect(failure(Array(whole.dropLast(missing))) == .truncated, "\(missing) bytes missing")
+        }
     }
 
     @Test func `a second header with another size is refused`() {

@@ -72,6 +72,21 @@ import WaybillCore
         }
     }
 
+    @Test func `a file that is cut off within its last metadata is refused`() {
+        let exif = Array(TinyJPEG.exif(orientation: 6).dropFirst(10))
+        let whole = TinyWebP.extended(Self.file(), Self.width, Self.height, exif: exif)
+        for missing in 2...(exif.count + 8) {
+            #expect(failure(Array(whole.dropLast(missing))) == .truncated, "\(missing) bytes missing")
+        }
+    }
+
+    @Test func `only a transparent lossy image is not scaled while it is decoded`() throws {
+        for (channels, isLossless) in [(3, false), (3, true), (4, false), (4, true)] {
+            let source = try ImageSource(file: Self.file(channels, isLossless: isLossless))
+            #expect(source.scalesWhileDecoding == (channels == 3 || isLossless))
+        }
+    }
+
     @Test(arguments: [false, true])
     func `a changed byte is an error or harmless`(isLossless: Bool) {
         var file = Self.file(4, isLossless: isLossless)

@@ -52,7 +52,7 @@ typedef struct {
     int32_t has_alpha, is_lossless, is_animation;
     wb_webp_range frame; // the image data of the still image, or of the first frame of an animation
     wb_webp_range profile, exif, xmp;
-    size_t end;          // the length of the file without data that follows it
+    size_t end;          // the length of the file by its header
 } wb_webp_info;
 
 // Reads the structure of a file, without its pixels. Returns 0, or -1 on an error.

@@ -21,8 +21,8 @@ import WaybillCore
 /// C)(255 - K) / 255, and so on with M and Y, because ink profiles are not read; if an Adobe segment is present, the
 /// values are interpreted as inverted.
 ///
-/// Transparent pixels of PNG and WebP files are composited on white, 16 bits are rounded to 8, the first image of an
-/// animation is used, and a gamma value of a PNG file without a profile is applied.
+/// Transparent pixels of PNG and WebP files are composited on white, 16 bits are rounded to 8, the first frame of an
+/// animation is used alone, whatever the canvas, and a gamma value of a PNG file without a profile is applied.
 ///
 /// **Tolerated defects**: data after the end of the image, up to 64 stray bytes, at most 16 before any one restart
 /// marker (``JPEGReport/strayBytes``), a missing marker at the end (``JPEGReport/isEndMissing``), and header values
@@ -31,11 +31,11 @@ import WaybillCore
 ///
 /// The work runs on dedicated threads, one per processor but at most four, so that waiting tasks do not occupy Swift's
 /// threads, and images beyond that number wait without using memory. Cancelling the task ends the work within a few
-/// rows, or 32 KiB of a WebP file, with ``JPEGError/Code/cancelled``.
+/// rows or, for a WebP file, within half of its decoding, with ``JPEGError/Code/cancelled``.
 ///
 /// - Complexity: Linear in the number of pixels: about 0.15 s (`fast`) to 0.35 s (`best`) of one processor for 12
 ///   megapixels under 100 KiB, with about 40 MB of memory besides the input. Progressive input adds 3 bytes per pixel
-///   at 4:2:0; interlaced PNG and lossy WebP input 3, or 4 with transparency; lossless WebP input 7 or 8.
+///   at 4:2:0; interlaced PNG input 3 or, with transparency, 4; lossy WebP input 3; other WebP input 7 to 9.
 public struct JPEGRecompressor: Sendable {
     /// The options for recompression.
     public let options: JPEGOptions

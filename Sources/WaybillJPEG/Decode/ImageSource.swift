@@ -47,9 +47,11 @@ final class ImageSource {
             let size = PixelSize(width: header.width, height: header.height)
             var profile: ICCProfile?
             if header.metadata.contains("ICC profile"), (try? JPEGBounds.check(header)) != nil {
-                // The profile is compressed, and libpng decompresses it.
+                // The profile is compressed, and libpng decompresses it. It rejects damaged ones and those of another
+                // color space, which are reported without a name.
                 profile = try unsafe bytes.withUnsafeBufferPointer { buffer throws(JPEGError) in
                     try unsafe PNGDecoder(buffer, flag: CancellationFlag()).profile
+                        ?? ICCProfile([])
                 }
             }
             self.init(.png(bytes, header), size, header.orientation, bytes.count, profile)
@@ -93,7 +95,8 @@ final class ImageSource {
         case .jpeg: true
         #if Images
             case .png: false
-            case .webP: true
+            // libwebp scales colors and transparency apart, so that colors of transparent pixels would show.
+            case .webP(_, let header): header.isLossless || !header.hasAlpha
         #endif
         case .pixels: false
         }

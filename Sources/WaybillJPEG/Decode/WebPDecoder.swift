@@ -7,6 +7,8 @@
         let height: Int
         let hasAlpha: Bool
         let isLossless: Bool
+        /// Whether libwebp keeps the pixels twice: the image is lossless, or lossy with transparency.
+        var isKeptTwice: Bool { isLossless || hasAlpha }
         /// The data of the still image, or of the first frame of an animation.
         let frame: Range<Int>
         let orientation: Int
@@ -23,7 +25,7 @@
             (width, height) = (Int(info.width), Int(info.height))
             (hasAlpha, isLossless) = (info.has_alpha != 0, info.is_lossless != 0)
             frame = Self.range(info.frame)
-            orientation = Self.orientation(bytes[Self.range(info.exif)])
+            orientation = ExifOrientation.find(inChunk: bytes[Self.range(info.exif)]) ?? 1
             profile = info.profile.count > 0 ? ICCProfile(bytes[Self.range(info.profile)]) : nil
             let found = [
                 ("Exif", info.exif.count > 0), ("XMP", info.xmp.count > 0), ("ICC profile", info.profile.count > 0),
@@ -33,15 +35,10 @@
         }
 
         private static func range(_ range: wb_webp_range) -> Range<Int> { range.start..<range.start + range.count }
-
-        /// Some programs write the prefix of an Exif segment of a JPEG file.
-        private static func orientation(_ exif: ArraySlice<UInt8>) -> Int {
-            ExifOrientation.find(in: exif.starts(with: Array("Exif\0\0".utf8)) ? exif.dropFirst(6) : exif) ?? 1
-        }
     }
 
-    /// An owned libwebp decoder. Memory: all pixels of the decoded size, and 4 bytes per pixel of the image if it is
-    /// lossless.
+    /// An owned libwebp decoder. Memory: all pixels of the decoded size, and 4 or 5 bytes per pixel of the image if it is
+    /// lossless or transparent.
     @safe final class WebPDecoder: PixelReader {
         let width: Int
         let height: Int

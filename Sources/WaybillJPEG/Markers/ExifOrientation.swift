@@ -1,5 +1,10 @@
 /// Reads the orientation from an Exif segment: tag 0x0112 (Orientation) in IFD0 (Exif 2.32, 4.6.4 A).
 enum ExifOrientation {
+    /// Finds it in a chunk of a PNG or WebP file. Some programs write the prefix of an Exif segment of a JPEG file.
+    static func find(inChunk chunk: ArraySlice<UInt8>) -> Int? {
+        find(in: chunk.starts(with: Array("Exif\0\0".utf8)) ? chunk.dropFirst(6) : chunk)
+    }
+
     /// - Parameter tiff: The segment after `Exif\0\0`: a TIFF header in either byte order.
     /// - Returns: 1 to 8, or `nil` if it is missing or invalid.
     static func find(in tiff: ArraySlice<UInt8>) -> Int? {

@@ -22,10 +22,10 @@ enum JPEGBounds {
             try check(header.width, header.height, upTo: header.isInterlaced ? progressivePixels : pixels)
         }
 
-        /// libwebp needs all pixels in memory, and twice if the image is lossless.
+        /// libwebp needs all pixels in memory.
         static func check(_ header: WebPHeader) throws(JPEGError) {
             try check(
-                header.width, header.height, upTo: header.isLossless ? progressivePixels / 2 : progressivePixels)
+                header.width, header.height, upTo: header.isKeptTwice ? progressivePixels / 2 : progressivePixels)
         }
     #endif
 

@@ -34,7 +34,11 @@ struct PNGHeader {
         while let length = reader.long(position), position + 8 <= bytes.count {
             let name = String(decoding: bytes[position + 4..<position + 8], as: UTF8.self)
             let start = position + 8
-            guard start + length <= bytes.count else { break }
+            guard start + length <= bytes.count else {
+                // Only the end marker can be missing without harm: another chunk may be the orientation.
+                guard name == "IEND" else { throw Self.truncatedImage }
+                break
+            }
             try note(name, bytes[start..<start + length])
             // The checksum follows the data.
             position = start + length + 4
@@ -47,6 +51,8 @@ struct PNGHeader {
         guard width > 0 || height > 0 || hasImageData else { throw Self.truncated }
     }
 
+    private static let truncatedImage = JPEGError(
+        .truncated, "The file ends before the image does. Copy or download it again.")
     private static let truncated = JPEGError(
         .truncated, "The file ends within its header. Copy or download it again.")
 
@@ -60,7 +66,7 @@ struct PNGHeader {
             }
             (self.width, self.height, isInterlaced) = (width, height, data.last != 0)
         case "IDAT": hasImageData = true
-        case "eXIf": orientation = ExifOrientation.find(in: data) ?? 1
+        case "eXIf": orientation = ExifOrientation.find(inChunk: data) ?? 1
         default: break
         }
         if !Self.technical.contains(name) { add(Self.names[name] ?? name.filter(\.isLetter)) }
