@@ -1,11 +1,12 @@
-/// The limits that are checked before libjpeg reads the file. A file of 206 bytes can declare 4,290 megapixels, and one
+/// The limits that are checked before a decoder reads the file. A file of 206 bytes can declare 4,290 megapixels, and one
 /// of 164 bytes makes a decoder request 490 MB.
 enum JPEGBounds {
     /// Images of 200 megapixels, and photos of phones with a short video at the end, have up to 80 MB.
     static let inputBytes = 100_000_000
     static let side = 65_500
     static let pixels = 268_000_000
-    static let progressivePixels = 64_000_000
+    /// The limit for images of which the decoder keeps all pixels or coefficients, such as progressive ones.
+    static let pixelsInMemory = 64_000_000
     static let scans: Int32 = 100
     /// The limit for libjpeg's coefficient arrays, which progressive and non-interleaved files need.
     static let decoderMemory = 256 << 20
@@ -13,19 +14,19 @@ enum JPEGBounds {
     static func check(_ header: JPEGHeader) throws(JPEGError) {
         try checkKind(header)
         try check(
-            header.width, header.height, upTo: header.process == .progressive ? progressivePixels : pixels,
+            header.width, header.height, upTo: header.process == .progressive ? pixelsInMemory : pixels,
             " A height given after the image data (DNL) is not supported.")
     }
 
     #if Images
         static func check(_ header: PNGHeader) throws(JPEGError) {
-            try check(header.width, header.height, upTo: header.isInterlaced ? progressivePixels : pixels)
+            try check(header.width, header.height, upTo: header.isInterlaced ? pixelsInMemory : pixels)
         }
 
         /// libwebp needs all pixels in memory.
         static func check(_ header: WebPHeader) throws(JPEGError) {
             try check(
-                header.width, header.height, upTo: header.isKeptTwice ? progressivePixels / 2 : progressivePixels)
+                header.width, header.height, upTo: header.isKeptTwice ? pixelsInMemory / 2 : pixelsInMemory)
         }
     #endif
 
