@@ -118,7 +118,7 @@ endif
 
 fresh: ## the README's two commands where nothing is installed yet
 	@Scripts/fresh
-	@for suite in $${FRESH_SUITES:-bookworm trixie}; do Scripts/test-dist "$$suite"; done
+	@for suite in $${FRESH_SUITES:-bookworm trixie}; do env -u WAYBILL_PROGRAM Scripts/test-dist "$$suite"; done
 
 torture: build ## the long forms of what is done to the outbox
 	$(call say,Torture: kills and power cuts of the outbox and disks that fail)
