@@ -89,9 +89,12 @@ extension Exit {
             "fileNotFound", "notARegularFile", "fileNotReadable", "readFailed", "preparationFailed", "notAJPEG",
             "empty",
             "truncated", "corrupt", "noPixels", "tooManyPixels", "tooManyBytes", "tooManyScans", "unsupportedPrecision",
-            "unsupportedProcess", "unsupportedComponents", "cannotReachLimit",
+            "unsupportedProcess", "unsupportedComponents", "cannotReachLimit", "decoderFailed",
         ]
-        let fatal = ["certificateNotTrusted", "outOfMemory", "boundaryInContent", "diskFull", "writeFailed"]
+        let fatal = [
+            "certificateNotTrusted", "outOfMemory", "boundaryInContent", "diskFull", "writeFailed",
+            "decoderUnavailable",
+        ]
         var table: [String: Exit] = ["sourceChanged": .sourceChanged]
         for name in usage { table[name] = .usage }
         for name in source { table[name] = .source }

@@ -16,6 +16,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
     case raiseResponseBodyLimit
     case raiseImageLimit
     case raiseImageLimitOrLowerSide
+    case decodeHEIC
 
     // TLS.
     case trustAuthority
@@ -57,6 +58,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
         case .raiseResponseBodyLimit: "Raise limits.responseBody if a response of this size is expected."
         case .raiseImageLimit: "Raise maxBytes."
         case .raiseImageLimitOrLowerSide: "Raise maxBytes, or lower minSide."
+        case .decodeHEIC: "Set heicDecoder, or let the phone take photos as JPEG."
         case .trustAuthority: "Set tls.certificateAuthorities to trust a private certificate authority."
         case .comparePins: "Compare the key with tls.pinnedKeys."
         case .provideAuthoritiesAsPEM: "Set tls.certificateAuthorities to a PEM file."

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Conversion between `String` and the system's paths, file names and arguments, which may contain any byte except NUL.
 ///
 /// A `String` holds only valid Unicode. Each byte that is not part of valid UTF-8 is therefore mapped to a private-use
@@ -49,6 +51,12 @@ package enum SystemPath {
         guard !isUTF8(path) else { return unsafe path.withCString { unsafe body($0) } }
         let characters = bytes(of: path).map { CChar(bitPattern: $0) } + [0]
         return unsafe characters.withUnsafeBufferPointer { unsafe body($0.baseAddress!) }
+    }
+
+    /// The directory for temporary files: `TMPDIR`, or else `/tmp`.
+    package static var temporaryDirectory: String {
+        guard let value = unsafe getenv("TMPDIR"), unsafe value.pointee != 0 else { return "/tmp" }
+        return unsafe text(of: UnsafeBufferPointer(start: value, count: strlen(value)).map(UInt8.init(bitPattern:)))
     }
 
     private static let first: Unicode.Scalar = "\u{10FF00}"

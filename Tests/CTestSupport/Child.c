@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,13 @@ int cts_spawn(
     posix_spawnattr_init(&attributes);
     int code = prepare(&actions, &attributes, directory, descriptors);
     pid_t pid = 0;
-    if (code == 0) code = posix_spawnp(&pid, program, &actions, &attributes, arguments, environment);
+    // A script that a test has just written is busy (ETXTBSY) while a process that another test has forked, but that has
+    // not executed its program yet, holds a descriptor of it.
+    int tries = 1000;
+    if (code == 0) {
+        do code = posix_spawnp(&pid, program, &actions, &attributes, arguments, environment);
+        while (code == ETXTBSY && tries-- > 0 && sched_yield() == 0);
+    }
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (code != 0) return -code;

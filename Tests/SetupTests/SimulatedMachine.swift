@@ -8,10 +8,9 @@ struct SimulatedMachine {
     static let buildPackages = ["libcurl4-openssl-dev", "libjpeg-dev", "libstdc++-12-dev", "binutils", "git"]
     /// The packages that `Scripts/setup` needs in addition, without the browser.
     static let testPackages = [
-        "libsqlite3-dev", "libpng-dev", "libwebp-dev", "curl", "ca-certificates", "openssl", "stunnel4", "nginx",
-        "tinyproxy-bin", "microsocks",
-        "strace",
-        "e2fsprogs", "util-linux", "mount", "python3-venv", "nodejs", "golang-go", "php-cli",
+        "libsqlite3-dev", "libpng-dev", "libwebp-dev", "libheif-examples", "curl", "ca-certificates", "openssl",
+        "stunnel4", "nginx", "tinyproxy-bin", "microsocks", "strace", "e2fsprogs", "util-linux", "mount",
+        "python3-venv", "nodejs", "golang-go", "php-cli",
     ]
     static let browserPackages = ["chromium", "chromium-driver"]
     static let debian = buildPackages + testPackages + browserPackages

@@ -16,8 +16,8 @@ import WaybillCore
     }
 
     static let formats = [
-        Format("\0\0\0\u{18}ftypheic\0\0\0\0", "a HEIC image", "heif-convert"),
-        Format("\0\0\0\u{18}ftypmif1\0\0\0\0", "a HEIC image", "heif-convert"),
+        Format("\0\0\0\u{18}ftypheic\0\0\0\0", "a HEIC image", "heicDecoder"),
+        Format("\0\0\0\u{18}ftypmif1\0\0\0\0", "a HEIC image", "heicDecoder"),
         Format("\0\0\0\u{18}ftypavif\0\0\0\0", "an AVIF image", "avifdec"),
         Format("\0\0\0\u{18}ftypmp42\0\0\0\0", "a video or a rare kind of image", "JPEG"),
         Format("GIF89a", "a GIF image", "JPEG"), Format("%PDF-1.7", "a PDF document", "pdftoppm"),

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "CWaybillProcess.h"
+
 #pragma clang assume_nonnull begin
 
 enum {

@@ -24,19 +24,26 @@ struct ImageSettings: Sendable {
     private let maxBytes: [PartSetting<ByteCount>]
     private let quality: [PartSetting<Int>]
     private let minSide: [PartSetting<Int>]
+    /// The decoder of HEIC images, if they are compressed, too.
+    let heicDecoder: ExternalDecoder?
     /// The log that collects the results.
     let log: ImageLog?
 
     init(_ options: FormOptions, log: ImageLog?) throws(CommandFailure) {
         try self.init(
-            maxBytes: options.maxBytes, quality: options.quality, minSide: options.minSide, log: log)
+            maxBytes: options.maxBytes, quality: options.quality, minSide: options.minSide,
+            decodesHEIC: options.decodesHEIC, log: log)
     }
 
     init(
-        maxBytes: [String], quality: [String], minSide: [String] = [], log: ImageLog? = nil
+        maxBytes: [String], quality: [String], minSide: [String] = [], decodesHEIC: Bool = false, log: ImageLog? = nil
     ) throws(CommandFailure) {
         guard minSide.isEmpty || !maxBytes.isEmpty else { throw SizeArgument.needsMaxBytes }
+        guard !decodesHEIC || !maxBytes.isEmpty || !quality.isEmpty else {
+            throw .usage("--heic requires --max-bytes or --quality, which compress the photos.")
+        }
         self.log = log
+        heicDecoder = decodesHEIC ? .heifConvert : nil
         self.maxBytes = try Self.parse(maxBytes, "--max-bytes", SizeArgument.size)
         self.quality = try Self.parse(quality, "--quality", SizeArgument.quality)
         self.minSide = try Self.parse(minSide, "--min-side", SizeArgument.side)
@@ -48,7 +55,8 @@ struct ImageSettings: Sendable {
         let size = Self.value(of: maxBytes, name, isJPEG)
         let quality = Self.value(of: quality, name, isJPEG)
         guard size != nil || quality != nil else { return nil }
-        return JPEGOptions(maxBytes: size, quality: quality, minSide: Self.value(of: minSide, name, isJPEG))
+        return JPEGOptions(
+            maxBytes: size, quality: quality, minSide: Self.value(of: minSide, name, isJPEG), heicDecoder: heicDecoder)
     }
 
     /// Throws if a setting applies to no part: with a mistyped name, the original would be sent. If `isComplete` is

@@ -121,7 +121,7 @@ struct FormAssembly {
     private mutating func add(
         _ file: FormArgument.File, named name: String, _ imageSettings: ImageSettings
     ) throws(CommandFailure) {
-        let isJPEG = Self.isJPEG(file)
+        let isJPEG = Self.isJPEG(file) || imageSettings.heicDecoder != nil && Self.isHEIC(file)
         files.append((name, isJPEG))
         let options = imageSettings.options(forPart: name, isJPEG: isJPEG)
         if options != nil, let type = file.contentType, !Self.isJPEG(type) {
@@ -151,10 +151,17 @@ struct FormAssembly {
     }
 
     /// Returns whether a file is a JPEG, based on its content type or its names.
-    static func isJPEG(_ file: FormArgument.File) -> Bool {
+    static func isJPEG(_ file: FormArgument.File) -> Bool { contentType(of: file).map { isJPEG($0) } ?? false }
+
+    /// Returns whether a file is a HEIC image, based on its names.
+    static func isHEIC(_ file: FormArgument.File) -> Bool {
+        ["image/heic", "image/heif"].contains(contentType(of: file))
+    }
+
+    private static func contentType(of file: FormArgument.File) -> String? {
         let table = ContentTypeTable.standard
         let typeOfName = part(file, named: "").fileName.flatMap(table.type) ?? table.type(forFile: file.path)
-        return (file.contentType ?? typeOfName).map { isJPEG($0) } ?? false
+        return file.contentType ?? typeOfName
     }
 
     private static func isJPEG(_ contentType: String) -> Bool {

@@ -35,6 +35,11 @@ struct FormOptions: ParsableArguments {
                 + "compressed that far fails.",
             valueName: "[name=]pixels"))
     var minSide: [String] = []
+
+    @Flag(
+        name: .customLong("heic"),
+        help: "With --max-bytes or --quality, accept HEIC photos. heif-convert decodes them in a confined process.")
+    var decodesHEIC = false
 }
 
 /// The options of the request.

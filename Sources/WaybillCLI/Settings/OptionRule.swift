@@ -178,7 +178,10 @@ extension SettingsCall {
             return expanded.contains { argument in
                 guard case .files(let sent) = argument.source else { return false }
                 // A part that the setting names is converted to a JPEG, unless it has another content type.
-                return sent.contains { FormAssembly.isJPEG($0) || name != nil && $0.contentType == nil }
+                return sent.contains {
+                    FormAssembly.isJPEG($0) || has("heic") && FormAssembly.isHEIC($0)
+                        || name != nil && $0.contentType == nil
+                }
             }
         }
     }

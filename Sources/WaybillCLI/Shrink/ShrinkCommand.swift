@@ -34,7 +34,8 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
             """)
 
     @Argument(
-        help: ArgumentHelp("JPEG, PNG or WebP files; - is standard input.", valueName: "input"), completion: .file())
+        help: ArgumentHelp("JPEG, PNG or WebP files, with --heic also HEIC; - is standard input.", valueName: "input"),
+        completion: .file())
     var inputs: [String]
 
     @Option(
@@ -80,6 +81,9 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
 
     @Flag(name: .customLong("document"), help: "Treat photos of paper as pages of text, too; scans are recognized.")
     var isDocument = false
+
+    @Flag(name: .customLong("heic"), help: "Accept HEIC photos. heif-convert decodes them in a confined process.")
+    var decodesHEIC = false
 
     @Option(
         name: .customLong("report"),
@@ -147,7 +151,8 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
                 "A target is required. "
                     + "Pass --max-bytes 100KiB, --quality 50, --max-pixels 2.4MP or --max-side 1600.")
         }
-        var options = JPEGOptions(mode: mode.value, isDocument: isDocument)
+        var options = JPEGOptions(
+            mode: mode.value, isDocument: isDocument, heicDecoder: decodesHEIC ? .heifConvert : nil)
         if let maxBytes { options.maxBytes = try SizeArgument.size(maxBytes, for: "--max-bytes") }
         if let quality { options.quality = try SizeArgument.quality(quality, for: "--quality") }
         if let maxPixels { options.maxPixels = try SizeArgument.pixels(maxPixels, for: "--max-pixels") }

@@ -34,7 +34,8 @@ public struct JPEGError: Error, Sendable {
 extension JPEGError.Code {
     /// The input has no bytes.
     public static let empty = Self("empty")
-    /// The input is neither a JPEG file nor, with the trait `Images`, a PNG or WebP file.
+    /// The input is neither a JPEG file nor one of the other formats that are enabled: PNG and WebP by the trait `Images`,
+    /// HEIC by ``JPEGOptions/heicDecoder``.
     public static let notAJPEG = Self("notAJPEG")
     /// The file ends before the image does.
     public static let truncated = Self("truncated")
@@ -71,6 +72,10 @@ extension JPEGError.Code {
     public static let notARegularFile = Self("notARegularFile")
     /// The file cannot be opened or read.
     public static let fileNotReadable = Self("fileNotReadable")
+    /// The program that decodes HEIC images (``JPEGOptions/heicDecoder``) could not decode the image, or exceeded a limit.
+    public static let decoderFailed = Self("decoderFailed")
+    /// The program that decodes HEIC images is not installed, or cannot be started or confined on this system.
+    public static let decoderUnavailable = Self("decoderUnavailable")
     /// Memory ran out.
     public static let outOfMemory = Self("outOfMemory")
     /// The caller cancelled the work.

@@ -60,10 +60,15 @@ public struct JPEGOptions: Sendable, Hashable {
     /// The handling of an image that cannot be decoded or made to fit. `fail` by default.
     public var onFailure: FailurePolicy
 
+    /// The program that decodes HEIC images, the photos of iPhones. `nil` by default: they fail with
+    /// ``JPEGError/Code/notAJPEG``.
+    public var heicDecoder: ExternalDecoder?
+
     /// Creates options; omitted values are unlimited.
     public init(
         maxBytes: ByteCount? = nil, quality: Int? = nil, maxPixels: Int? = nil, maxSide: Int? = nil,
-        minSide: Int? = nil, mode: Mode = .best, isDocument: Bool = false, onFailure: FailurePolicy = .fail
+        minSide: Int? = nil, mode: Mode = .best, isDocument: Bool = false, onFailure: FailurePolicy = .fail,
+        heicDecoder: ExternalDecoder? = nil
     ) {
         self.maxBytes = maxBytes
         self.quality = quality
@@ -73,6 +78,7 @@ public struct JPEGOptions: Sendable, Hashable {
         self.mode = mode
         self.isDocument = isDocument
         self.onFailure = onFailure
+        self.heicDecoder = heicDecoder
     }
 
     /// Returns options for the best image within a number of bytes.

@@ -78,9 +78,9 @@ extension JPEGPixels: CustomStringConvertible, CustomReflectable {
 
 /// The source of an image.
 public enum JPEGInput: Sendable {
-    /// A JPEG, PNG or WebP file in memory, at most 100 MB.
+    /// A file in memory, at most 100 MB.
     case bytes([UInt8])
-    /// The path of a regular JPEG, PNG or WebP file of at most 100 MB. Symbolic links are followed; the file is only read.
+    /// The path of a regular file of at most 100 MB. Symbolic links are followed; the file is only read.
     case file(String)
     /// Uncompressed pixels.
     case pixels(JPEGPixels)

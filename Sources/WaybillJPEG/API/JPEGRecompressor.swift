@@ -14,8 +14,8 @@ import WaybillCore
 /// if they need no conversion.
 ///
 /// **Input**: gray, YCbCr, RGB and CMYK files of 8 bits with any sampling, with baseline, progressive and arithmetic
-/// coding; PNG and WebP files of every kind, if the trait `Images` of the package is enabled; and uncompressed pixels
-/// (``JPEGPixels``). The format is recognized by the first bytes of a file, not by its name. The output is gray or
+/// coding; PNG and WebP files of every kind, if the trait `Images` of the package is enabled; HEIC files, if
+/// ``JPEGOptions/heicDecoder`` is set; and uncompressed pixels (``JPEGPixels``). The format is recognized by the first bytes of a file, not by its name. The output is gray or
 /// YCbCr 4:2:0. Colors of profiles made of primaries and curves, such as Display P3 and Adobe RGB, are converted to
 /// sRGB; other profiles are dropped and named in the report. CMYK is converted with the simple formula R = (255 -
 /// C)(255 - K) / 255, and so on with M and Y, because ink profiles are not read; if an Adobe segment is present, the

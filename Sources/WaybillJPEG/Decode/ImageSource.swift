@@ -12,9 +12,11 @@ final class ImageSource {
     let content: Content
     /// The width and height as stored, before the orientation is applied.
     let stored: PixelSize
-    let orientation: Int
+    private(set) var orientation: Int
     /// The size of the input in bytes.
-    let byteCount: Int
+    private(set) var byteCount: Int
+    /// Whether an external decoder made the file, so that it is not an original that could be kept.
+    private(set) var isConverted = false
     /// The embedded color profile.
     let profile: ICCProfile?
     /// The conversion of the colors to sRGB, if they need one.
@@ -22,9 +24,18 @@ final class ImageSource {
     /// The tolerated defects, as far as the file was read.
     var defects = ToleratedDefects()
 
-    /// Creates a source from a file in memory. Only its header is read; its size is not checked.
-    convenience init(file bytes: [UInt8]) throws(JPEGError) {
-        switch try ImageFormat(of: bytes) {
+    /// Creates a source from a file in memory. Only its header is read, unless it is a HEIC image, which an external
+    /// decoder converts; its size is not checked.
+    convenience init(
+        file bytes: [UInt8], heicDecoder: ExternalDecoder? = nil, flag: CancellationFlag = CancellationFlag()
+    ) throws(JPEGError) {
+        switch try ImageFormat(of: bytes, decodesHEIC: heicDecoder != nil) {
+        case .heic:
+            try self.init(file: DecoderProcess(decoder: heicDecoder!, flag: flag).run(bytes))
+            byteCount = bytes.count
+            isConverted = true
+            // Decoders turn the image as the file says, but heif-convert copies the orientation of its Exif data, too.
+            orientation = 1
         case .jpeg: self.init(bytes, try JPEGHeader(parsing: bytes))
         #if Images
             case .png: try self.init(bytes, PNGHeader(bytes))
@@ -84,10 +95,13 @@ final class ImageSource {
     /// The upright size.
     var upright: PixelSize { stored.turned(orientation) }
 
-    /// The number of bytes that the output need not exceed: a JPEG file never grows.
-    var largestOutput: Int {
-        if case .jpeg = content { byteCount } else { .max }
+    /// The JPEG file that the input is, or `nil`.
+    var original: (bytes: [UInt8], header: JPEGHeader)? {
+        if case .jpeg(let bytes, let header) = content, !isConverted { (bytes, header) } else { nil }
     }
+
+    /// The number of bytes that the output need not exceed: a JPEG file never grows.
+    var largestOutput: Int { original == nil ? .max : byteCount }
 
     /// Whether the decoder can scale down, so that it decodes in less time and memory.
     var scalesWhileDecoding: Bool {

@@ -1,9 +1,12 @@
+import WaybillCore
+
 /// The format of a file, as determined by its first bytes, whatever its name.
 enum ImageFormat {
-    case jpeg, png, webP
+    case jpeg, png, webP, heic
 
+    /// - Parameter decodesHEIC: Whether the caller has a decoder for HEIC.
     /// - Throws: ``JPEGError/Code/empty`` or ``JPEGError/Code/notAJPEG``, with the name of the format if it is known.
-    init(of bytes: [UInt8]) throws(JPEGError) {
+    init(of bytes: [UInt8], decodesHEIC: Bool = false) throws(JPEGError) {
         guard !bytes.isEmpty else { throw JPEGError(.empty, "The input is empty. Check the file.") }
         if bytes.starts(with: [0xFF, 0xD8]) {
             self = .jpeg
@@ -11,6 +14,8 @@ enum ImageFormat {
             self = .png
         } else if Self.isEnabled, Self.isWebP(bytes) {
             self = .webP
+        } else if decodesHEIC, Self.isHEIC(bytes) {
+            self = .heic
         } else {
             throw Self.unsupported(bytes)
         }
@@ -23,6 +28,12 @@ enum ImageFormat {
     #endif
 
     private static func isWebP(_ bytes: [UInt8]) -> Bool { has(bytes, "RIFF") && has(bytes, "WEBP", at: 8) }
+
+    /// Whether the brand of the ISO base media file format is one of HEIC.
+    private static func isHEIC(_ bytes: [UInt8]) -> Bool {
+        has(bytes, "ftyp", at: 4)
+            && ["heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"].contains { has(bytes, $0, at: 8) }
+    }
 
     private static func has(_ bytes: [UInt8], _ text: String, at offset: Int = 0) -> Bool {
         bytes.dropFirst(offset).starts(with: text.utf8)
@@ -56,9 +67,8 @@ enum ImageFormat {
 
     /// Distinguishes the formats of the ISO base media file format by their brand.
     private static func guessMedia(_ bytes: [UInt8]) -> (name: String, remedy: String) {
-        switch String(decoding: bytes.dropFirst(8).prefix(4), as: UTF8.self) {
-        case "heic", "heix", "heim", "heis", "hevc", "mif1", "msf1":
-            ("a HEIC image", "Convert it first with heif-convert, or let the phone take photos as JPEG.")
+        if isHEIC(bytes) { return ("a HEIC image", "\(Remedy.decodeHEIC)") }
+        return switch String(decoding: bytes.dropFirst(8).prefix(4), as: UTF8.self) {
         case "avif", "avis": ("an AVIF image", "Convert it first with avifdec.")
         default: ("a video or a rare kind of image", "Convert it to a JPEG first.")
         }

@@ -42,7 +42,7 @@ struct Encoding {
     /// Returns a file with the input's own coefficients if it is likely to fit.
     private func passThrough(limit: Int) throws(JPEGError) -> [UInt8]? {
         // Coefficients cannot be kept if the colors must be converted.
-        guard case .jpeg(let bytes, let header) = source.content, source.conversion == nil else { return nil }
+        guard let (bytes, header) = source.original, source.conversion == nil else { return nil }
         let metadata = header.segments.reduce(0) { $0 + $1.byteCount }
         // Better scan scripts and Huffman tables save up to a fifth.
         guard Double(bytes.count - metadata) * 0.8 <= Double(limit) else { return nil }

@@ -33,16 +33,16 @@ struct Recompression {
     /// Returns the input, validated and ready to be decoded.
     func source() throws(JPEGError) -> ImageSource {
         switch input {
-        case .bytes(let bytes): return try Self.source(bytes)
-        case .file(let path): return try Self.source(PhotoFile.read(path, upTo: JPEGBounds.inputBytes))
+        case .bytes(let bytes): return try source(bytes)
+        case .file(let path): return try source(PhotoFile.read(path, upTo: JPEGBounds.inputBytes))
         case .pixels(let pixels):
             try pixels.check()
             return ImageSource(pixels)
         }
     }
 
-    private static func source(_ bytes: [UInt8]) throws(JPEGError) -> ImageSource {
-        let source = try ImageSource(file: bytes)
+    private func source(_ bytes: [UInt8]) throws(JPEGError) -> ImageSource {
+        let source = try ImageSource(file: bytes, heicDecoder: options.heicDecoder, flag: flag)
         try source.check()
         return source
     }
@@ -52,7 +52,7 @@ struct Recompression {
             throw JPEGError(
                 .tooManyBytes, "The file has \(bytes.count) bytes; the limit is \(JPEGBounds.inputBytes).")
         }
-        let source = try ImageSource(file: bytes)
+        let source = try ImageSource(file: bytes, heicDecoder: options.heicDecoder, flag: flag)
         do {
             try source.check()
             let outcome = try Encoding(source: source, options: options, flag: flag).make()
@@ -66,7 +66,7 @@ struct Recompression {
     /// Returns the original without its metadata if this was requested and it is within the limits.
     private func original(_ source: ImageSource, after error: JPEGError) -> Outcome? {
         guard options.onFailure == .sendOriginal, error.code != .cancelled, error.code != .outOfMemory,
-            case .jpeg(let bytes, let header) = source.content
+            let (bytes, header) = source.original
         else { return nil }
         let size = source.upright
         guard size.pixels > 0, options.largest(of: size) == size, let kept = MetadataStripper.strip(bytes, header),

@@ -11,7 +11,7 @@ package final class SpillFile: Sendable {
 
     /// Creates a file in a directory; `nil` means the one named by `TMPDIR`, or else `/tmp`. Call it on the pool.
     package init(in directory: String?, at location: PartLocation?) throws(BodyError) {
-        let directory = directory ?? Self.defaultDirectory
+        let directory = directory ?? SystemPath.temporaryDirectory
         self.directory = directory
         self.location = location
         do throws(SystemError) {
@@ -58,10 +58,5 @@ package final class SpillFile: Sendable {
                 "Could not write a temporary file to \(directory): \(error). \(Remedy.chooseTemporaryDirectory)",
                 at: location, path: directory, cause: error)
         }
-    }
-
-    private static var defaultDirectory: String {
-        guard let value = unsafe getenv("TMPDIR"), unsafe value.pointee != 0 else { return "/tmp" }
-        return unsafe String(cString: value)
     }
 }

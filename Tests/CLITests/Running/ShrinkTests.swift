@@ -31,6 +31,19 @@ import Testing
         #expect(small.count <= 1_024 && small.starts(with: [0xFF, 0xD8]))
     }
 
+    @Test func `a HEIC photo needs --heic`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("card.heic", TinyHEIC.turned)
+        let refused = try await Tool.run(["shrink", path, "--max-bytes", "1K"])
+        #expect(refused.exit == .status(3) && refused.errorText.contains("Pass --heic"), "\(refused.errorText)")
+        let page = "\(folder.path)/page.html"
+        let run = try await Tool.run(["shrink", path, "--max-bytes", "1K", "--heic", "--report", page])
+        #expect(run.exit == .status(0) && run.errorText.contains("48 × 64"), "\(run.errorText)")
+        let small = try folder.read("card-waybill.jpg")
+        #expect(small.count <= 1_024 && small.starts(with: [0xFF, 0xD8]))
+        #expect(try String(decoding: folder.read("page.html"), as: UTF8.self).contains("class=\"enlarge\""))
+    }
+
     @Test func `an existing file is replaced only with --force`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("card.jpg", photo)

@@ -51,7 +51,8 @@ struct ReportSection {
         switch budget.images(resultBytes: report.bytes) {
         case .result(let originalBytes):
             let limit = ByteCount.bytes(Int64(originalBytes))
-            let fine = JPEGOptions(maxBytes: limit, quality: 92, maxSide: ReportPage.side, mode: .fast)
+            let fine = JPEGOptions(
+                maxBytes: limit, quality: 92, maxSide: ReportPage.side, mode: .fast, heicDecoder: options.heicDecoder)
             let before = try await JPEGRecompressor(fine).recompress(entry.before)
             let tools = """
                 <button type="button" class="enlarge" aria-pressed="false">Full size</button> \
@@ -59,7 +60,9 @@ struct ReportSection {
                 """
             return stage(before, try Self.bytes(of: entry.after), tools)
         case .reduced(let bytes):
-            let small = JPEGOptions(maxBytes: .bytes(Int64(bytes)), quality: 85, maxSide: 640, mode: .draft)
+            let small = JPEGOptions(
+                maxBytes: .bytes(Int64(bytes)), quality: 85, maxSide: 640, mode: .draft,
+                heicDecoder: options.heicDecoder)
             let before = try await JPEGRecompressor(small).recompress(entry.before)
             let after = try await JPEGRecompressor(small).recompress(entry.after)
             let hint = "Both are reduced to 640 pixels to keep this page small."

@@ -1,0 +1,293 @@
+#define _GNU_SOURCE
+
+#include "CWaybillProcess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// The child of a process with threads may call only functions that are safe in signal handlers until it executes the
+// program. All of this file is written for that: system calls, and data on the stack.
+
+// MARK: Files
+
+// Rights that later versions of Landlock added, for headers that lack them.
+#define WB_FS_REFER (1ULL << 13)
+#define WB_FS_TRUNCATE (1ULL << 14)
+#define WB_FS_IOCTL_DEV (1ULL << 15)
+
+static const uint64_t readable = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+static const uint64_t of_files = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
+
+static uint64_t handled_rights(void) {
+    const long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (version < 1) return 0;
+    uint64_t rights = (1ULL << 13) - 1;
+    if (version >= 2) rights |= WB_FS_REFER;
+    if (version >= 3) rights |= WB_FS_TRUNCATE;
+    if (version >= 5) rights |= WB_FS_IOCTL_DEV;
+    return rights;
+}
+
+// Allows `rights` at and below a path. A path that does not exist needs no rule.
+static int allow(int rules, const char *path, uint64_t rights) {
+    const int descriptor = open(path, O_PATH | O_CLOEXEC);
+    if (descriptor < 0) return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+    struct landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = descriptor};
+    const long result = syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    close(descriptor);
+    return result == 0 ? 0 : -1;
+}
+
+static int confine_files(const wb_process *process) {
+    const uint64_t rights = handled_rights();
+    if (rights == 0) return -1;
+    struct landlock_ruleset_attr attributes = {.handled_access_fs = rights};
+    const int rules = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes.handled_access_fs, 0);
+    if (rules < 0) return -1;
+    static const char *const libraries[] = {"/usr", "/lib", "/lib32", "/lib64", "/bin"};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        if (allow(rules, libraries[i], readable) != 0) return -1;
+    }
+    static const char *const files[] = {"/etc/ld.so.cache", "/dev/urandom", "/dev/zero"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (allow(rules, files[i], LANDLOCK_ACCESS_FS_READ_FILE) != 0) return -1;
+    }
+    if (allow(rules, "/dev/null", of_files & ~(uint64_t)LANDLOCK_ACCESS_FS_EXECUTE) != 0) return -1;
+    if (allow(rules, process->program, readable & of_files) != 0) return -1;
+    // Files that exist there may be written. None can be created, which bounds the space on the disk, or executed.
+    const uint64_t writable = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE;
+    if (allow(rules, process->directory, writable | (rights & WB_FS_TRUNCATE)) != 0) return -1;
+    const long result = syscall(SYS_landlock_restrict_self, rules, 0);
+    close(rules);
+    return result == 0 ? 0 : -1;
+}
+
+// MARK: System calls
+
+#if defined(__x86_64__)
+#define WB_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define WB_ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+// What a decoder never needs. Landlock covers no sockets, no modes and owners of files, and no other processes.
+static const int denied_calls[] = {
+    // The network, and ways around this filter.
+    SYS_socket, SYS_socketpair, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
+    // Other processes.
+    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp, SYS_pidfd_open,
+    SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority,
+    SYS_shmget, SYS_msgget, SYS_semget, SYS_mq_open,
+    // Leaving the process group, which is killed at the end.
+    SYS_setsid, SYS_setpgid,
+    // Attributes of files.
+    SYS_fchmod, SYS_fchmodat, SYS_fchmodat2, SYS_fchown, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr,
+    SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_utimensat,
+#ifdef __x86_64__
+    SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
+#endif
+    // The system.
+    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, SYS_unshare, SYS_move_mount, SYS_open_tree,
+    SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_open_by_handle_at, SYS_bpf, SYS_perf_event_open, SYS_keyctl,
+    SYS_add_key, SYS_request_key, SYS_userfaultfd,
+};
+
+enum { denied_count = sizeof denied_calls / sizeof *denied_calls, longest_filter = 2 * denied_count + 40 };
+
+typedef struct {
+    struct sock_filter code[longest_filter];
+    unsigned short count;
+} filter;
+
+static void add(filter *filter, struct sock_filter instruction) { filter->code[filter->count++] = instruction; }
+
+static void load(filter *filter, size_t offset) {
+    add(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
+}
+
+// Skips the next `count` instructions unless the loaded value is `value`.
+static void unless_equal_skip(filter *filter, uint32_t value, uint8_t count) {
+    add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count));
+}
+
+static void answer(filter *filter, uint32_t action) {
+    add(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
+}
+
+static const uint32_t denied = SECCOMP_RET_ERRNO | EPERM;
+
+// Allows a system call if the low half of its first argument is `value`. No call of these has a meaningful high half.
+static void allow_for_argument(filter *filter, int call, uint32_t value) {
+    unless_equal_skip(filter, (uint32_t)call, 4);
+    load(filter, offsetof(struct seccomp_data, args[0]));
+    unless_equal_skip(filter, value, 1);
+    answer(filter, SECCOMP_RET_ALLOW);
+    answer(filter, denied);
+}
+
+static int confine_calls(void) {
+#ifndef WB_ARCHITECTURE
+    errno = ENOSYS;
+    return -1;
+#else
+    filter filter = {.count = 0};
+    load(&filter, offsetof(struct seccomp_data, arch));
+    unless_equal_skip(&filter, WB_ARCHITECTURE, 1);
+    add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0));
+    answer(&filter, SECCOMP_RET_KILL_PROCESS);
+    load(&filter, offsetof(struct seccomp_data, nr));
+    // The x32 calls of x86-64 have other numbers.
+    add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));
+    answer(&filter, denied);
+    for (size_t i = 0; i < denied_count; i++) {
+        unless_equal_skip(&filter, (uint32_t)denied_calls[i], 1);
+        answer(&filter, denied);
+    }
+    // The flags of clone3 are in memory, where a filter can't read them; the C library falls back to clone.
+    unless_equal_skip(&filter, SYS_clone3, 1);
+    answer(&filter, SECCOMP_RET_ERRNO | ENOSYS);
+    unless_equal_skip(&filter, SYS_clone, 4);
+    load(&filter, offsetof(struct seccomp_data, args[0]));
+    const uint32_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER
+        | CLONE_NEWPID | CLONE_NEWNET;
+    add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, namespaces, 1, 0));
+    answer(&filter, SECCOMP_RET_ALLOW);
+    answer(&filter, denied);
+    // A program may end itself, as abort does, and read and lower its own limits.
+    const uint32_t own = (uint32_t)getpid();
+    allow_for_argument(&filter, SYS_kill, own);
+    allow_for_argument(&filter, SYS_tgkill, own);
+    allow_for_argument(&filter, SYS_prlimit64, 0);
+    answer(&filter, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = {.len = filter.count, .filter = filter.code};
+    return (int)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+#endif
+}
+
+// MARK: Limits and privileges
+
+static int limit(int resource, uint64_t value, uint64_t margin) {
+    struct rlimit now;
+    if (getrlimit((__rlimit_resource_t)resource, &now) != 0) return -1;
+    const rlim_t soft = value < now.rlim_max ? value : now.rlim_max;
+    const rlim_t hard = value < now.rlim_max - margin ? value + margin : now.rlim_max;
+    const struct rlimit limit = {soft, hard};
+    return setrlimit((__rlimit_resource_t)resource, &limit);
+}
+
+static int limit_resources(const wb_process *process) {
+    if (limit(RLIMIT_CORE, 0, 0) != 0 || limit(RLIMIT_NOFILE, 64, 0) != 0) return -1;
+    if (limit(RLIMIT_FSIZE, process->file_size, 0) != 0) return -1;
+    // At the hard limit the kernel sends SIGKILL, before it SIGXCPU, which tells the reason.
+    if (limit(RLIMIT_CPU, process->seconds, 1) != 0) return -1;
+    return limit(RLIMIT_AS, process->memory, 0);
+}
+
+static int drop_privileges(void) {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    struct __user_cap_data_struct none[2] = {{0}};
+    return (int)syscall(SYS_capset, &header, none);
+}
+
+// MARK: Start
+
+typedef struct {
+    int32_t outcome, error;
+} failure;
+
+static void reset_signals(void) {
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+// Puts the descriptors in their places and closes all others. The report pipe becomes descriptor 3, which is closed when
+// the program is executed.
+static int place_descriptors(const wb_process *process, int *report) {
+    const int input = fcntl(process->input, F_DUPFD_CLOEXEC, 10);
+    const int output = fcntl(process->output, F_DUPFD_CLOEXEC, 10);
+    const int high = fcntl(*report, F_DUPFD_CLOEXEC, 10);
+    if (input < 0 || output < 0 || high < 0) return -1;
+    *report = high;
+    if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 || dup3(high, 3, O_CLOEXEC) < 0) return -1;
+    *report = 3;
+    return (int)syscall(SYS_close_range, 4, ~0U, 0);
+}
+
+// Becomes the program; returns only if that failed.
+static failure become(const wb_process *process, int *report) {
+    // First, because an inherited descriptor of an executable that another thread writes prevents its execution.
+    if (place_descriptors(process, report) != 0) return (failure){wb_process_no_resources, errno};
+    reset_signals();
+    // A program that outlives this process would write its result for nobody.
+    if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || chdir(process->directory) != 0
+        || limit_resources(process) != 0) {
+        return (failure){wb_process_no_resources, errno};
+    }
+    if (access(process->program, X_OK) != 0) return (failure){wb_process_not_executed, errno};
+    if (drop_privileges() != 0 || confine_files(process) != 0 || confine_calls() != 0) {
+        return (failure){wb_process_not_confined, errno};
+    }
+    // Nothing of the caller's environment, which may contain secrets.
+    static const char *const environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", NULL};
+    execve(process->program, (char *const *)process->arguments, (char *const *)environment);
+    return (failure){wb_process_not_executed, errno};
+}
+
+int32_t wb_process_start(const wb_process *process, pid_t *child, int32_t *error) {
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        *error = errno;
+        return wb_process_no_resources;
+    }
+    // No handler of this process may run in the child.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t id = fork();
+    if (id == 0) {
+        const failure failure = become(process, &report[1]);
+        (void)!write(report[1], &failure, sizeof failure);
+        _exit(127);
+    }
+    *error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(report[1]);
+    failure failure = {wb_process_started, 0};
+    if (id < 0) {
+        failure.outcome = wb_process_no_resources;
+    } else {
+        *child = id;
+        ssize_t count;
+        do count = read(report[0], &failure, sizeof failure);
+        while (count < 0 && errno == EINTR);
+        if (count > 0) {
+            *error = failure.error;
+            while (waitpid(id, NULL, 0) < 0 && errno == EINTR) {}
+        }
+    }
+    close(report[0]);
+    return failure.outcome;
+}
+
+int32_t wb_process_make_file(void) { return memfd_create("waybill", MFD_CLOEXEC); }

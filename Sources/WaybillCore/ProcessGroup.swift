@@ -1,0 +1,92 @@
+import Glibc
+
+/// The process group of a child process that writes to a pipe.
+///
+/// The group is killed if the child exceeds a limit. A child that has been waited for is not.
+package struct ProcessGroup: Sendable {
+    /// The way in which the child ended.
+    package enum End: Sendable, Hashable {
+        case exited(Int32)
+        case killed(signal: Int32)
+        case timedOut
+        case outputExceeded
+        case stopped
+    }
+
+    /// A pipe whose ends are closed in other processes.
+    package struct Pipe {
+        package let reader: FileDescriptor
+        package let writer: FileDescriptor
+
+        package init() throws(SystemError) {
+            var ends: [Int32] = [-1, -1]
+            guard unsafe pipe(&ends) == 0 else { throw SystemError.last }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            reader = FileDescriptor(owning: ends[0])
+            writer = FileDescriptor(owning: ends[1])
+        }
+    }
+
+    private let id: Int32
+    private let output: FileDescriptor
+
+    /// - Parameter output: The reading end of the child's output. The writing end must be closed in this process.
+    package init(_ id: Int32, output: FileDescriptor) {
+        self.id = id
+        self.output = output
+    }
+
+    /// Waits for the child on this thread, and reads its output. Descendants can keep the pipe open for longer than the
+    /// child lives; they are not waited for.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum time.
+    ///   - longest: The maximum number of bytes of output.
+    ///   - endsGroup: Whether descendants that are still running at the child's end are killed.
+    ///   - isStopped: Called about 50 times a second; `true` kills the group.
+    package func wait(
+        limit: Duration, longest: Int, endsGroup: Bool = false, unless isStopped: () -> Bool = { false }
+    ) -> (end: End, output: [UInt8]) {
+        var bytes: [UInt8] = []
+        let failure = read(&bytes, until: .now + limit, longest, isStopped)
+        // The child has ended but has not been reaped, so its number, which names the group, can't be another's.
+        if failure != nil || endsGroup { kill(-id, SIGKILL) }
+        var status: Int32 = 0
+        while unsafe waitpid(id, &status, 0) == -1, errno == EINTR {}
+        let signal = status & 0x7F
+        return (failure ?? (signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)), bytes)
+    }
+
+    /// Reads until the child has ended. Returns `nil`, or the limit that was exceeded.
+    private func read(
+        _ bytes: inout [UInt8], until deadline: ContinuousClock.Instant, _ longest: Int, _ isStopped: () -> Bool
+    ) -> End? {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        var isOpen = true
+        while true {
+            if isStopped() { return .stopped }
+            guard ContinuousClock.now < deadline else { return .timedOut }
+            let hasEnded = hasEnded
+            var watched = pollfd(fd: isOpen ? output.raw : -1, events: Int16(POLLIN), revents: 0)
+            // Once the pipe is closed, the child needs only a moment to end.
+            guard unsafe poll(&watched, 1, hasEnded ? 0 : isOpen ? 20 : 5) > 0 else {
+                if hasEnded { return nil }
+                continue
+            }
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe Glibc.read(output.raw, $0.baseAddress, $0.count)
+            }
+            if count == 0 { isOpen = false }
+            guard count > 0 else { continue }
+            bytes += buffer[..<count]
+            guard bytes.count <= longest else { return .outputExceeded }
+        }
+    }
+
+    /// Whether the child has ended. It remains to be reaped.
+    private var hasEnded: Bool {
+        var information = unsafe siginfo_t()
+        return unsafe waitid(P_PID, id_t(id), &information, WEXITED | WNOHANG | WNOWAIT) == 0
+            && information._sifields._sigchld.si_pid == id
+    }
+}

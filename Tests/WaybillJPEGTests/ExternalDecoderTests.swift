@@ -1,0 +1,211 @@
+import Foundation
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import WaybillJPEG
+
+/// HEIC images through `heif-convert`, and hostile decoders: scripts that do what an exploited decoder might.
+@Suite(.timeLimit(.minutes(5 * Slowness.factor))) struct ExternalDecoderTests {
+    static let heifConvert = JPEGOptions(quality: 92, heicDecoder: .heifConvert)
+
+    /// Options with a shell script as the decoder. `$1` is its input, `$2` its output, `$3` what a test passes.
+    static func script(_ text: String, _ argument: String = "", timeLimit: Duration = .seconds(30)) -> JPEGOptions {
+        JPEGOptions(
+            quality: 92,
+            heicDecoder: ExternalDecoder(
+                program: "/bin/sh", arguments: ["-c", text, "decoder", "{input}", "{output}", argument],
+                timeLimit: timeLimit, memoryLimit: .mebibytes(512)))
+    }
+
+    /// What a script prints when it fails is in the message.
+    static func failure(_ script: String, _ argument: String = "", timeLimit: Duration = .seconds(30)) -> JPEGError? {
+        #expect(throws: JPEGError.self) {
+            try recompress(TinyHEIC.upright, Self.script(script, argument, timeLimit: timeLimit))
+        }
+    }
+
+    static let colors = [
+        "red": (200, 40, 40), "green": (40, 180, 60), "blue": (50, 60, 200), "yellow": (220, 210, 60),
+    ]
+
+    /// Expects the colors of the quarters: upper left, upper right, lower left, lower right.
+    static func expect(_ result: JPEGResult, _ names: [String]) throws {
+        let seen = try DecodedPixels(result.bytes)
+        let (width, height) = (seen.header.width, seen.header.height)
+        for (name, (x, y)) in zip(names, [(1, 1), (3, 1), (1, 3), (3, 3)]) {
+            let color = colors[name]!
+            let wanted = RGBColor(red: color.0, green: color.1, blue: color.2).yCbCr
+            for (seen, wanted) in zip(seen.yCbCr(x * width / 4, y * height / 4), wanted) {
+                #expect(abs(seen - Double(wanted)) < 14, "\(name)")
+            }
+        }
+    }
+
+    // MARK: heif-convert
+
+    @Test func `a HEIC image is decoded`() throws {
+        let result = try recompress(TinyHEIC.upright, Self.heifConvert)
+        #expect(result.report.originalBytes == TinyHEIC.upright.count && !result.report.isPassedThrough)
+        #expect(result.report.width == 64 && result.report.height == 48)
+        try Self.expect(result, ["red", "green", "blue", "yellow"])
+    }
+
+    @Test func `an image is turned once, although its Exif data say it again`() throws {
+        let result = try recompress(TinyHEIC.turned, Self.heifConvert)
+        #expect(result.report.width == 48 && result.report.height == 64 && result.report.orientation == 1)
+        #expect(result.report.stripped == ["Exif"])
+        try Self.expect(result, ["blue", "red", "yellow", "green"])
+    }
+
+    @Test func `the first of several images is used`() throws {
+        let result = try recompress(TinyHEIC.double, Self.heifConvert)
+        try Self.expect(result, ["red", "green", "blue", "yellow"])
+    }
+
+    @Test func `every cut of a file is an error or the image`() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for length in stride(from: 0, to: TinyHEIC.upright.count, by: 31) {
+                group.addTask {
+                    do throws(JPEGError) {
+                        _ = try recompress(Array(TinyHEIC.upright[..<length]), Self.heifConvert)
+                    } catch {
+                        #expect([.empty, .notAJPEG, .decoderFailed].contains(error.code), "\(length): \(error)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `without a decoder the message names the option`() {
+        let error = #expect(throws: JPEGError.self) { try recompress(TinyHEIC.upright, .quality(90)) }
+        #expect(error?.code == .notAJPEG && error?.message.contains("Set heicDecoder") == true)
+    }
+
+    @Test func `other files do not reach the decoder`() throws {
+        let result = try recompress(Scene.photoFile, Self.script("exit 9"))
+        #expect(result.report.failure == nil)
+    }
+
+    @Test func `a curve is measured with a decoder`() async throws {
+        let points = try await JPEGRecompressor(Self.heifConvert).curve(
+            of: .bytes(TinyHEIC.upright), limits: [.bytes(450), .bytes(900)])
+        #expect(points.map(\.report.originalBytes) == [TinyHEIC.upright.count, TinyHEIC.upright.count])
+    }
+
+    // MARK: What a decoder can do
+
+    @Test func `a decoder reads its input and writes its output`() throws {
+        let image = try recompress(Scene.photoFile, .quality(92)).bytes
+        let pieces = Data(image).base64EncodedString()
+        let result = try recompress(
+            TinyHEIC.upright,
+            Self.script("[ $(wc -c < $1) = \(TinyHEIC.upright.count) ] && printf %s $3 | base64 -d > $2", pieces))
+        #expect(result.report.width == 240 && result.report.height == 180)
+    }
+
+    @Test(arguments: [
+        "cat /etc/passwd", "ls /", "ls /tmp", "cat /proc/$PPID/environ", "cat /proc/self/environ", "touch new",
+        "mkdir new", "ln -s /etc/passwd new", "ln image.jpg new", "mkfifo new", "echo x > /tmp/waybill-escaped",
+        "chmod 777 image.jpg", "kill -9 $PPID", "kill -0 -1", "setsid true", "unshare true", "mount -t tmpfs x .",
+        "python3 -c 'import socket; socket.socket()'", "bash -c 'echo > /dev/tcp/127.0.0.1/22'",
+        "cp /bin/true image.jpg && ./image.jpg", "prlimit --pid $PPID --core=1:1",
+    ])
+    func `what a decoder must not do is denied`(action: String) {
+        let error = Self.failure("\(action) > /dev/null 2> image-8.jpg && exit 7; exit 8")
+        #expect(error?.code == .decoderFailed && error?.message.contains("status 8") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `the environment and open files stay outside`() {
+        let error = Self.failure("env | sort | tr '\n' ' ' >&2; exit 1")
+        #expect(
+            error?.message.hasSuffix("It printed: LANG=C.UTF-8 PATH=/usr/bin:/bin PWD=\(directory(error)) ") == true)
+        let files = Self.failure("for i in 0 1 2 3 4 5 6 7 8 9; do [ -e /dev/fd/$i ] && printf $i >&2; done; exit 1")
+        // One is the directory that the shell looks at.
+        #expect(files?.message.contains("It printed: 012") == true, "\(files?.message ?? "")")
+    }
+
+    private func directory(_ error: JPEGError?) -> String {
+        error.flatMap { $0.message.split(separator: "PWD=").last?.split(separator: " ").first }.map(String.init) ?? "?"
+    }
+
+    @Test func `nothing remains in the directory for temporary files`() {
+        let failed = Self.failure("echo x > image-3.jpg; pwd >&2; exit 1")
+        let path = failed?.message.split(separator: "It printed: ").last.map(String.init) ?? ""
+        #expect(path.contains("/waybill-") && !FileManager.default.fileExists(atPath: path), "\(path)")
+    }
+
+    // MARK: Failures
+
+    @Test(arguments: [
+        ("kill -SEGV $$", "was ended by signal 11"), ("exit 3", "exited with status 3"),
+        ("echo 'bad\u{1b}[1m box' >&2; exit 1", "It printed: bad\\u{1b}[1m box"), ("exit 0", "wrote no image"),
+        ("ulimit -S -t 1; while :; do :; done", "exceeded its limit of processor time"),
+        ("exec head -c 200000000 /dev/zero > $2", "wrote more than"),
+        ("yes >&2", "printed more than 1 MiB"),
+        ("python3 -c 'x = bytearray(900_000_000)'", "exited with status 1"),
+    ])
+    func `a decoder that fails is an unreadable image`(script: String, message: String) {
+        let error = Self.failure(script)
+        #expect(error?.code == .decoderFailed && error?.message.contains(message) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `output that is not an image is an error`() {
+        #expect(Self.failure("echo hello > $2")?.code == .notAJPEG)
+        #expect(Self.failure("cat $1 > $2")?.code == .notAJPEG)
+        #expect(Self.failure("printf '\\377\\330\\377' > $2")?.code == .truncated)
+    }
+
+    @Test func `a decoder that hangs is ended with its descendants`() {
+        let start = ContinuousClock.now
+        let error = Self.failure("sleep 1000 & sleep 1000", timeLimit: .milliseconds(300))
+        #expect(error?.code == .decoderFailed && error?.message.contains("time limit") == true)
+        #expect(ContinuousClock.now - start < .seconds(20 * Slowness.factor))
+    }
+
+    @Test func `a descendant does not outlive the decoder`() {
+        // The sleeping shell holds the pipe; waiting for it would take an hour.
+        let error = Self.failure("sleep 3600 & echo $! >&2; exit 1")
+        let number = error?.message.split(separator: " ").last.flatMap { Int32($0) }
+        // It has been killed, but the kernel ends it when it runs next.
+        let deadline = ContinuousClock.now + .seconds(60)
+        while let number, !hasEnded(number), .now < deadline { sched_yield() }
+        #expect(number.map(hasEnded) == true)
+    }
+
+    private func hasEnded(_ process: Int32) -> Bool {
+        let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+        return status?.contains(") Z ") ?? true
+    }
+
+    @Test func `cancelling ends the decoder`() async {
+        let options = Self.script("sleep 1000")
+        let task = Task { () async throws(JPEGError) in
+            try await JPEGRecompressor(options).recompress(TinyHEIC.upright)
+        }
+        task.cancel()
+        let error = await #expect(throws: JPEGError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func `a decoder that is not installed is named`() {
+        let missing = ExternalDecoder(program: "/usr/bin/no-such-decoder", arguments: [])
+        let error = #expect(throws: JPEGError.self) {
+            try recompress(TinyHEIC.upright, JPEGOptions(quality: 90, heicDecoder: missing))
+        }
+        #expect(error?.code == .decoderUnavailable && error?.message.contains("does not exist") == true)
+        let relative = ExternalDecoder(program: "heif-convert", arguments: [])
+        #expect(
+            failureCode(JPEGOptions(quality: 90, heicDecoder: relative)) == .invalidOptions)
+    }
+
+    private func failureCode(_ options: JPEGOptions) -> JPEGError.Code? {
+        WaybillJPEGTests.failure(TinyHEIC.upright, options)
+    }
+
+    @Test func `the original is never sent instead`() {
+        var options = Self.script("exit 1")
+        options.onFailure = .sendOriginal
+        #expect(failureCode(options) == .decoderFailed)
+    }
+}
