@@ -30,7 +30,9 @@ package struct ProcessGroup: Sendable {
     private let id: Int32
     private let output: FileDescriptor
 
-    /// - Parameter output: The reading end of the child's output. The writing end must be closed in this process.
+    /// - Parameters:
+    ///   - id: The child's number, which is that of its group.
+    ///   - output: The reading end of the child's output. The writing end must be closed in this process.
     package init(_ id: Int32, output: FileDescriptor) {
         self.id = id
         self.output = output
@@ -44,6 +46,7 @@ package struct ProcessGroup: Sendable {
     ///   - longest: The maximum number of bytes of output.
     ///   - endsGroup: Whether descendants that are still running at the child's end are killed.
     ///   - isStopped: Called about 50 times a second; `true` kills the group.
+    /// - Returns: The end of the child, and its output.
     package func wait(
         limit: Duration, longest: Int, endsGroup: Bool = false, unless isStopped: () -> Bool = { false }
     ) -> (end: End, output: [UInt8]) {

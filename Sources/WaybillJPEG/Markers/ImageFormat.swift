@@ -4,7 +4,9 @@ import WaybillCore
 enum ImageFormat {
     case jpeg, png, webP, heic
 
-    /// - Parameter decodesHEIC: Whether the caller has a decoder for HEIC.
+    /// - Parameters:
+    ///   - bytes: The file.
+    ///   - decodesHEIC: Whether the caller has a decoder for HEIC.
     /// - Throws: ``JPEGError/Code/empty`` or ``JPEGError/Code/notAJPEG``, with the name of the format if it is known.
     init(of bytes: [UInt8], decodesHEIC: Bool = false) throws(JPEGError) {
         guard !bytes.isEmpty else { throw JPEGError(.empty, "The input is empty. Check the file.") }
