@@ -10,8 +10,10 @@
 #include <linux/landlock.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The child of a process with threads may call only functions that are safe in signal handlers until it executes the
-// program. All of this file is written for that: system calls, and data on the stack.
+// Between fork and execve, the child of a process with threads may call only functions that are safe in signal handlers.
+// `execute` and the functions that it calls use only system calls and the stack.
 
 // MARK: Files
 
@@ -91,10 +93,13 @@ static int confine_files(const wb_process *process) {
 // What a decoder never needs. Landlock covers no sockets, no modes and owners of files, and no other processes.
 static const int denied_calls[] = {
     // The network, and ways around this filter.
-    SYS_socket, SYS_socketpair, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
+    SYS_socket, SYS_socketpair, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_openat2,
+    // Truncating by path, which Landlock controls only since Linux 6.2.
+    SYS_truncate,
     // Other processes.
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp, SYS_pidfd_open,
     SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority,
+    SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_ioprio_set,
     SYS_shmget, SYS_msgget, SYS_semget, SYS_mq_open,
     // Leaving the process group, which is killed at the end.
     SYS_setsid, SYS_setpgid,
@@ -110,7 +115,7 @@ static const int denied_calls[] = {
     SYS_add_key, SYS_request_key, SYS_userfaultfd,
 };
 
-enum { denied_count = sizeof denied_calls / sizeof *denied_calls, longest_filter = 2 * denied_count + 40 };
+enum { denied_count = sizeof denied_calls / sizeof *denied_calls, longest_filter = 2 * denied_count + 80 };
 
 typedef struct {
     struct sock_filter code[longest_filter];
@@ -128,7 +133,7 @@ static void unless_equal_skip(filter *filter, uint32_t value, uint8_t count) {
     add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count));
 }
 
-static void answer(filter *filter, uint32_t action) {
+static void add_return(filter *filter, uint32_t action) {
     add(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
@@ -139,8 +144,18 @@ static void allow_for_argument(filter *filter, int call, uint32_t value) {
     unless_equal_skip(filter, (uint32_t)call, 4);
     load(filter, offsetof(struct seccomp_data, args[0]));
     unless_equal_skip(filter, value, 1);
-    answer(filter, SECCOMP_RET_ALLOW);
-    answer(filter, denied);
+    add_return(filter, SECCOMP_RET_ALLOW);
+    add_return(filter, denied);
+}
+
+// Denies a system call if the bits `mask` of its argument `index` are `value`.
+static void deny_for_argument(filter *filter, int call, int index, uint32_t mask, uint32_t value) {
+    unless_equal_skip(filter, (uint32_t)call, 5);
+    load(filter, offsetof(struct seccomp_data, args[0]) + (size_t)index * sizeof(uint64_t));
+    add(filter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask));
+    unless_equal_skip(filter, value, 1);
+    add_return(filter, denied);
+    load(filter, offsetof(struct seccomp_data, nr));
 }
 
 static int confine_calls(void) {
@@ -152,31 +167,42 @@ static int confine_calls(void) {
     load(&filter, offsetof(struct seccomp_data, arch));
     unless_equal_skip(&filter, WB_ARCHITECTURE, 1);
     add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0));
-    answer(&filter, SECCOMP_RET_KILL_PROCESS);
+    add_return(&filter, SECCOMP_RET_KILL_PROCESS);
     load(&filter, offsetof(struct seccomp_data, nr));
     // The x32 calls of x86-64 have other numbers.
     add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));
-    answer(&filter, denied);
+    add_return(&filter, denied);
     for (size_t i = 0; i < denied_count; i++) {
         unless_equal_skip(&filter, (uint32_t)denied_calls[i], 1);
-        answer(&filter, denied);
+        add_return(&filter, denied);
     }
+    // Opening to read truncates, too, where Landlock does not control it.
+    deny_for_argument(&filter, SYS_openat, 2, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY);
+#ifdef __x86_64__
+    deny_for_argument(&filter, SYS_open, 1, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY);
+#endif
+    // A descriptor can be made to send a signal to its owner.
+    deny_for_argument(&filter, SYS_fcntl, 1, ~0U, F_SETOWN);
+    deny_for_argument(&filter, SYS_fcntl, 1, ~0U, F_SETOWN_EX);
+    deny_for_argument(&filter, SYS_fcntl, 1, ~0U, F_SETSIG);
+    deny_for_argument(&filter, SYS_ioctl, 1, ~0U, FIOSETOWN);
+    deny_for_argument(&filter, SYS_ioctl, 1, ~0U, SIOCSPGRP);
     // The flags of clone3 are in memory, where a filter can't read them; the C library falls back to clone.
     unless_equal_skip(&filter, SYS_clone3, 1);
-    answer(&filter, SECCOMP_RET_ERRNO | ENOSYS);
+    add_return(&filter, SECCOMP_RET_ERRNO | ENOSYS);
     unless_equal_skip(&filter, SYS_clone, 4);
     load(&filter, offsetof(struct seccomp_data, args[0]));
     const uint32_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER
         | CLONE_NEWPID | CLONE_NEWNET;
     add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, namespaces, 1, 0));
-    answer(&filter, SECCOMP_RET_ALLOW);
-    answer(&filter, denied);
+    add_return(&filter, SECCOMP_RET_ALLOW);
+    add_return(&filter, denied);
     // A program may end itself, as abort does, and read and lower its own limits.
     const uint32_t own = (uint32_t)getpid();
     allow_for_argument(&filter, SYS_kill, own);
     allow_for_argument(&filter, SYS_tgkill, own);
     allow_for_argument(&filter, SYS_prlimit64, 0);
-    answer(&filter, SECCOMP_RET_ALLOW);
+    add_return(&filter, SECCOMP_RET_ALLOW);
     const struct sock_fprog program = {.len = filter.count, .filter = filter.code};
     return (int)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 #endif
@@ -196,7 +222,7 @@ static int limit(int resource, uint64_t value, uint64_t margin) {
 static int limit_resources(const wb_process *process) {
     if (limit(RLIMIT_CORE, 0, 0) != 0 || limit(RLIMIT_NOFILE, 64, 0) != 0) return -1;
     if (limit(RLIMIT_FSIZE, process->file_size, 0) != 0) return -1;
-    // At the hard limit the kernel sends SIGKILL, before it SIGXCPU, which tells the reason.
+    // The kernel sends SIGXCPU at the soft limit, which names the cause, and SIGKILL at the hard one.
     if (limit(RLIMIT_CPU, process->seconds, 1) != 0) return -1;
     return limit(RLIMIT_AS, process->memory, 0);
 }
@@ -221,8 +247,7 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-// Puts the descriptors in their places and closes all others. The report pipe becomes descriptor 3, which is closed when
-// the program is executed.
+// Puts the descriptors in their places and closes all others. The report pipe becomes descriptor 3, which execve closes.
 static int place_descriptors(const wb_process *process, int *report) {
     const int input = fcntl(process->input, F_DUPFD_CLOEXEC, 10);
     const int output = fcntl(process->output, F_DUPFD_CLOEXEC, 10);
@@ -234,12 +259,15 @@ static int place_descriptors(const wb_process *process, int *report) {
     return (int)syscall(SYS_close_range, 4, ~0U, 0);
 }
 
-// Becomes the program; returns only if that failed.
-static failure become(const wb_process *process, int *report) {
-    // First, because an inherited descriptor of an executable that another thread writes prevents its execution.
-    if (place_descriptors(process, report) != 0) return (failure){wb_process_no_resources, errno};
+// Executes the program; returns only if that failed.
+static failure execute(const wb_process *process, int *report) {
+    // First of all: while a descriptor for writing a program is open in any process, no process can execute that program.
+    if (place_descriptors(process, report) != 0) {
+        // A kernel without close_range (Linux 5.9) has no Landlock either.
+        return (failure){errno == ENOSYS ? wb_process_not_confined : wb_process_no_resources, errno};
+    }
     reset_signals();
-    // A program that outlives this process would write its result for nobody.
+    // The program ends with the thread that started it, which waits for it.
     if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || chdir(process->directory) != 0
         || limit_resources(process) != 0) {
         return (failure){wb_process_no_resources, errno};
@@ -266,7 +294,7 @@ int32_t wb_process_start(const wb_process *process, pid_t *child, int32_t *error
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const pid_t id = fork();
     if (id == 0) {
-        const failure failure = become(process, &report[1]);
+        const failure failure = execute(process, &report[1]);
         (void)!write(report[1], &failure, sizeof failure);
         _exit(127);
     }

@@ -2,7 +2,8 @@ import Glibc
 
 /// The process group of a child process that writes to a pipe.
 ///
-/// The group is killed if the child exceeds a limit. A child that has been waited for is not.
+/// `wait` kills the group if the child exceeds a limit or the caller stops it and, with
+/// `endsGroup`, when the child has ended.
 package struct ProcessGroup: Sendable {
     /// The way in which the child ended.
     package enum End: Sendable, Hashable {
@@ -13,7 +14,7 @@ package struct ProcessGroup: Sendable {
         case stopped
     }
 
-    /// A pipe whose ends are closed in other processes.
+    /// A pipe whose ends are closed on execve.
     package struct Pipe {
         package let reader: FileDescriptor
         package let writer: FileDescriptor
@@ -52,7 +53,7 @@ package struct ProcessGroup: Sendable {
     ) -> (end: End, output: [UInt8]) {
         var bytes: [UInt8] = []
         let failure = read(&bytes, until: .now + limit, longest, isStopped)
-        // The child has ended but has not been reaped, so its number, which names the group, can't be another's.
+        // The child has not been reaped, so the kernel can't have reused its number, which is that of the group.
         if failure != nil || endsGroup { kill(-id, SIGKILL) }
         var status: Int32 = 0
         while unsafe waitpid(id, &status, 0) == -1, errno == EINTR {}
@@ -86,7 +87,7 @@ package struct ProcessGroup: Sendable {
         }
     }
 
-    /// Whether the child has ended. It remains to be reaped.
+    /// Whether the child has ended. Does not reap it.
     private var hasEnded: Bool {
         var information = unsafe siginfo_t()
         return unsafe waitid(P_PID, id_t(id), &information, WEXITED | WNOHANG | WNOWAIT) == 0

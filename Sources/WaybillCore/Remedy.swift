@@ -17,6 +17,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
     case raiseImageLimit
     case raiseImageLimitOrLowerSide
     case decodeHEIC
+    case convertHEIC
 
     // TLS.
     case trustAuthority
@@ -58,6 +59,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
         case .raiseResponseBodyLimit: "Raise limits.responseBody if a response of this size is expected."
         case .raiseImageLimit: "Raise maxBytes."
         case .raiseImageLimitOrLowerSide: "Raise maxBytes, or lower minSide."
+        case .convertHEIC: "Raise timeLimit of heicDecoder, or save the image as a JPEG."
         case .decodeHEIC: "Set heicDecoder, or let the phone take photos as JPEG."
         case .trustAuthority: "Set tls.certificateAuthorities to trust a private certificate authority."
         case .comparePins: "Compare the key with tls.pinnedKeys."

@@ -138,7 +138,7 @@ import WaybillCore
     // MARK: Failures
 
     @Test(arguments: [
-        ("kill -SEGV $$", "was ended by signal 11"), ("exit 3", "exited with status 3"),
+        ("kill -SEGV $$", "crashed (signal 11)"), ("exit 3", "exited with status 3"),
         ("echo 'bad\u{1b}[1m box' >&2; exit 1", "It printed: bad\\u{1b}[1m box"), ("exit 0", "wrote no image"),
         ("ulimit -S -t 1; while :; do :; done", "exceeded its limit of processor time"),
         ("exec head -c 200000000 /dev/zero > $2", "wrote more than"),

@@ -1,5 +1,5 @@
-// Starts a program that decodes untrusted data: without network, without other files than its own libraries, with
-// limits of memory and time, and with no means to affect other processes.
+// Starts a program that decodes untrusted data: without network, with access only to its input, its output and the files
+// of the system (/usr, /lib, /bin), with limits of memory and time, and without access to other processes.
 #pragma once
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 typedef struct {
     const char *program;                      // an absolute path
-    const char *_Nullable const *_Nonnull arguments; // with the name of the program, ended by NULL
+    const char *_Nullable const *_Nonnull arguments; // argv, with the name of the program, terminated by NULL
     const char *directory;                    // the working directory; it may write the files that exist there
     int32_t input, output;                    // its standard input; its standard output and error
     uint64_t memory;                          // bytes of address space
@@ -19,7 +19,7 @@ typedef struct {
 
 enum {
     wb_process_started = 0,
-    wb_process_no_resources = 1, // fork, a pipe or a limit failed
+    wb_process_no_resources = 1, // fork, pipe, chdir, a descriptor or a limit failed
     wb_process_not_confined = 2, // the kernel lacks Landlock or seccomp, or forbids their use
     wb_process_not_executed = 3, // the program does not exist or cannot be executed
 };

@@ -129,6 +129,10 @@ extension UploadError.Code {
     public static let corrupt = Self("corrupt")
     /// The image has more pixels than allowed.
     public static let tooManyPixels = Self("tooManyPixels")
+    /// The program that decodes HEIC images could not decode the image, or exceeded a limit.
+    public static let decoderFailed = Self("decoderFailed")
+    /// The program that decodes HEIC images can't be started or confined.
+    public static let decoderUnavailable = Self("decoderUnavailable")
     /// The image can't be compressed below the limit.
     public static let cannotReachLimit = Self("cannotReachLimit")
 }

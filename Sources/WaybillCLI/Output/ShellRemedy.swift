@@ -12,6 +12,7 @@ extension Remedy {
         case .raiseResponseBodyLimit: "Raise --max-filesize if such a response is expected."
         case .raiseImageLimit: "Raise --max-bytes."
         case .raiseImageLimitOrLowerSide: "Raise --max-bytes, or lower --min-side."
+        case .convertHEIC: "Save the image as a JPEG."
         case .decodeHEIC: "Pass --heic, or let the phone take photos as JPEG."
         case .trustAuthority: "Trust a private certificate authority with --cacert."
         case .comparePins: "Compare the server's key with --pinnedpubkey."

@@ -153,7 +153,7 @@ struct FormAssembly {
     /// Returns whether a file is a JPEG, based on its content type or its names.
     static func isJPEG(_ file: FormArgument.File) -> Bool { contentType(of: file).map { isJPEG($0) } ?? false }
 
-    /// Returns whether a file is a HEIC image, based on its names.
+    /// Returns whether a file is a HEIC image, based on its content type or its names.
     static func isHEIC(_ file: FormArgument.File) -> Bool {
         ["image/heic", "image/heif"].contains(contentType(of: file))
     }

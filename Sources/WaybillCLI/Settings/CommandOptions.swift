@@ -29,7 +29,7 @@ enum CommandOptions {
 
     private static let texts = [
         "post": """
-        form,F=* form-string=* max-bytes=* quality=* min-side=* each=* each-from= null,0 parallel= fail-early
+        form,F=* form-string=* max-bytes=* quality=* min-side=* heic each=* each-from= null,0 parallel= fail-early
         header,H=* request,X= user,u= digest insecure,k cacert= proxy,x= resolve=* proxy-user,U= noproxy=
         cert,E= cert-type= key= pass= pinnedpubkey= ipv4,4 ipv6,6 unix-socket= http2 redirect= location-trusted
         limit-rate= connect-timeout= stall-timeout= response-timeout= max-filesize= max-time,m= retry= queue
@@ -83,13 +83,13 @@ enum CommandOptions {
         outbox= json help,h
         """,
         "form build": """
-        form,F=* form-string=* max-bytes=* quality=* min-side=* boundary= output,o= force preview help,h
+        form,F=* form-string=* max-bytes=* quality=* min-side=* heic boundary= output,o= force preview help,h
         """,
         "form parse": """
         content-type= extract= max-parts= max-field= max-total= help,h
         """,
         "shrink": """
-        output,o= max-bytes= quality= max-pixels= max-side= min-side= mode= document report= force json help,h
+        output,o= max-bytes= quality= max-pixels= max-side= min-side= mode= document heic report= force json help,h
         """,
         "doctor": """
         json help,h

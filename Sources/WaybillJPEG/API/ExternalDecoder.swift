@@ -8,25 +8,30 @@ public import WaybillCore
 /// ```
 ///
 /// Decoders of HEIC have had many vulnerabilities, so a file of a stranger is not decoded in the process that holds
-/// your tokens. The program receives the image on standard input and writes a JPEG file, or with the trait `Images` a
-/// PNG file. It cannot open any other file except those below `/usr`, `/lib` and `/bin`, nor a socket, nor affect other
-/// processes. It does not see the environment, and has no capabilities. If it crashes, hangs, or exceeds a limit, the
-/// image fails with ``JPEGError/Code/decoderFailed``, and nothing else happens.
+/// your tokens. The program receives the image on standard input and writes a JPEG file or, with the trait `Images`, a
+/// PNG file. If it crashes, hangs, or exceeds a limit, compression fails with ``JPEGError/Code/decoderFailed``, and your
+/// process continues.
 ///
-/// The confinement uses Landlock and seccomp (Linux 5.13). If the kernel lacks them, nothing is started, and the image
-/// fails with ``JPEGError/Code/decoderUnavailable``.
+/// **Confinement**: Landlock and seccomp (Linux 5.13) deny the program everything but its input, its output, and reading
+/// the files of the system below `/usr`, `/lib` and `/bin`, so its libraries must be there. It has no network, cannot
+/// send signals to other processes or trace them, does not inherit your environment variables, and has no capabilities.
+/// If the kernel lacks Landlock or seccomp, or forbids their use, the program is not started, and compression fails with
+/// ``JPEGError/Code/decoderUnavailable``. The limits are those of each process that the program starts; all of them are
+/// killed at its end or after ``timeLimit``.
 ///
-/// Its output is a file in a new directory in `TMPDIR` or `/tmp`, which only its owner can read. The directory is removed
-/// at the end. It remains if this process is killed meanwhile.
+/// The program's output is a file in a new directory in `TMPDIR` or `/tmp`, which only its owner can read. The directory
+/// is removed at the end. It remains if your process is killed meanwhile.
 public struct ExternalDecoder: Sendable, Hashable {
     /// The absolute path of the program.
     public var program: String
-    /// Its arguments. `{input}` is replaced with the path of the standard input, `{output}` with the name of an empty
-    /// file that the program overwrites, `image.jpg`. It can create no other file.
+    /// Its arguments. An argument `{input}` becomes `/dev/stdin`, an argument `{output}` becomes `image.jpg`: an empty
+    /// file in the working directory, which the program overwrites. It can also write `image-1.jpg` to `image-8.jpg`,
+    /// and create no other file. The first file that is not empty is used.
     public var arguments: [String]
-    /// The maximum time for one image, both elapsed and of each processor. 30 seconds by default.
+    /// The maximum time for one image. It also limits the processor time, rounded down to whole seconds, at least one.
+    /// 30 seconds by default.
     public var timeLimit: Duration
-    /// The maximum address space. 2 GiB by default: a photo of 48 megapixels needs less than half of it.
+    /// The maximum address space of a process. 2 GiB by default: a photo of 48 megapixels needs less than half of it.
     public var memoryLimit: ByteCount
 
     /// Creates a decoder from a program and its arguments.
@@ -40,8 +45,8 @@ public struct ExternalDecoder: Sendable, Hashable {
         self.memoryLimit = memoryLimit
     }
 
-    /// `heif-convert` of libheif at `/usr/bin`, with a JPEG file of quality 98. Of a file with several images, the
-    /// first is used.
+    /// `heif-convert` of libheif at `/usr/bin`, which writes a JPEG file of quality 98. Of a file with several images,
+    /// the first is used.
     public static let heifConvert = ExternalDecoder(
         program: "/usr/bin/heif-convert", arguments: ["-q", "98", "{input}", "{output}"])
 }

@@ -7,18 +7,18 @@ struct DecoderProcess {
     let decoder: ExternalDecoder
     let flag: CancellationFlag
 
-    /// More bytes of messages than this end the program.
+    /// The maximum number of bytes that the program may print; it is killed beyond.
     private static let longestMessages = 1 << 20
 
     func run(_ bytes: [UInt8]) throws(JPEGError) -> [UInt8] {
         let program = decoder.program
         guard program.utf8.first == UInt8(ascii: "/") else {
-            throw JPEGError(.invalidOptions, "The HEIC decoder \(program) is not an absolute path. Use one.")
+            throw JPEGError(
+                .invalidOptions, "The program of the HEIC decoder must be an absolute path; got \(program).")
         }
-        let output: DecoderOutput
+        let output = try DecoderOutput.make()
         let started: (outcome: Int, error: SystemError, child: ProcessGroup)
         do throws(SystemError) {
-            output = try DecoderOutput()
             started = try start(try Self.input(bytes), writingTo: output.path)
         } catch {
             throw JPEGError(.decoderUnavailable, "Could not start \(program): \(error.text).")
@@ -33,7 +33,7 @@ struct DecoderProcess {
         return file
     }
 
-    /// Returns a file in memory.
+    /// Returns a file in memory that contains the bytes.
     private static func input(_ bytes: [UInt8]) throws(SystemError) -> FileDescriptor {
         let raw = wb_process_make_file()
         guard raw >= 0 else { throw SystemError.last }
@@ -80,8 +80,8 @@ struct DecoderProcess {
         case wb_process_started: return
         case wb_process_not_confined:
             reason =
-                "Could not confine \(program): \(error.text). Use Linux 5.13 or later with Landlock and seccomp, or "
-                + "convert the image elsewhere."
+                "Could not confine \(program): \(error.text). Use Linux 5.13 or later with Landlock and seccomp; in a "
+                + "container, allow the system calls landlock_* and prctl. Or convert the image elsewhere."
         case wb_process_not_executed where error.number == ENOENT:
             reason = "\(program) does not exist. Install it; on Debian and Ubuntu, libheif-examples has heif-convert."
         default: reason = "Could not start \(program): \(error.text)."
@@ -94,14 +94,21 @@ struct DecoderProcess {
         switch end {
         case .stopped: return .stopped
         case .timedOut:
-            return JPEGError(.decoderFailed, "\(program) exceeded the time limit of \(decoder.timeLimit).")
+            return JPEGError(
+                .decoderFailed, "\(program) exceeded the time limit of \(decoder.timeLimit). \(Remedy.convertHEIC)")
         case .outputExceeded: return JPEGError(.decoderFailed, "\(program) printed more than 1 MiB of messages.")
-        case .killed(SIGXCPU): return JPEGError(.decoderFailed, "\(program) exceeded its limit of processor time.")
+        case .killed(SIGXCPU):
+            return JPEGError(.decoderFailed, "\(program) exceeded its limit of processor time. \(Remedy.convertHEIC)")
         case .killed(SIGXFSZ):
-            return JPEGError(.decoderFailed, "\(program) wrote more than \(JPEGBounds.inputBytes) bytes.")
+            return JPEGError(
+                .decoderFailed, "\(program) wrote more than \(JPEGBounds.inputBytes) bytes. Scale the image down first."
+            )
+        case .killed(SIGKILL):
+            return JPEGError(
+                .decoderFailed, "\(program) was killed, possibly because memory ran out. Convert fewer images at once.")
         case .killed(let signal):
             return JPEGError(
-                .decoderFailed, "\(program) was ended by signal \(signal); the image may be damaged.")
+                .decoderFailed, "\(program) crashed (signal \(signal)). The image may be damaged: save it as a JPEG.")
         case .exited(let status):
             return JPEGError(
                 .decoderFailed,
@@ -122,12 +129,23 @@ struct DecoderProcess {
 private final class DecoderOutput {
     /// The name that the program is given.
     static let name = "image.jpg"
-    /// A program that numbers images finds files for the first ones; only the first is used.
+    /// Some programs number their output files. These names exist in advance, because the program can't create files.
     private static let names = [name] + (1...8).map { "image-\($0).jpg" }
 
     let path: String
 
-    init() throws(SystemError) {
+    static func make() throws(JPEGError) -> DecoderOutput {
+        do throws(SystemError) {
+            return try DecoderOutput()
+        } catch {
+            throw JPEGError(
+                .decoderUnavailable,
+                "Could not create a temporary directory in \(SystemPath.temporaryDirectory): \(error.text). Set the "
+                    + "environment variable TMPDIR to another directory.")
+        }
+    }
+
+    private init() throws(SystemError) {
         var template = SystemPath.bytes(of: SystemPath.temporaryDirectory + "/waybill-XXXXXX") + [0]
         let isMade = unsafe template.withUnsafeMutableBytes { unsafe mkdtemp($0.baseAddress!) != nil }
         guard isMade else { throw SystemError.last }

@@ -35,3 +35,11 @@ private func otherWays(frame: [UInt8]) async throws {
     // end
     print(still)
 }
+
+private func heic() -> MultipartPart {
+    // snippet: HEIC
+    let options = JPEGOptions(maxBytes: .kibibytes(100), heicDecoder: .heifConvert)
+    let front = MultipartPart.image("front", path: "front.heic", options)
+    // end
+    return front
+}
