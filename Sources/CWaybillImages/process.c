@@ -10,10 +10,8 @@
 #include <linux/landlock.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
-#include <linux/sockios.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -72,7 +70,7 @@ static int confine_files(const wb_process *process) {
     if (allow(rules, process->program, readable & of_files) != 0) return -1;
     // Files that exist there may be written. None can be created, which bounds the space on the disk, or executed.
     const uint64_t writable = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE;
-    if (allow(rules, process->directory, writable | (rights & WB_FS_TRUNCATE)) != 0) return -1;
+    if (allow(rules, ".", writable | (rights & WB_FS_TRUNCATE)) != 0) return -1;
     const long result = syscall(SYS_landlock_restrict_self, rules, 0);
     close(rules);
     return result == 0 ? 0 : -1;
@@ -86,6 +84,9 @@ static int confine_files(const wb_process *process) {
 #define WB_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
+#ifndef SYS_memfd_secret
+#define SYS_memfd_secret 447
+#endif
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
@@ -100,7 +101,11 @@ static const int denied_calls[] = {
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp, SYS_pidfd_open,
     SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority,
     SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_ioprio_set,
-    SYS_shmget, SYS_msgget, SYS_semget, SYS_mq_open,
+    // Their shared memory and queues.
+    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semget, SYS_semop,
+    SYS_semtimedop, SYS_semctl, SYS_mq_open, SYS_mq_unlink, SYS_flock, SYS_inotify_add_watch, SYS_fanotify_init,
+    // Memory that the limit of the address space does not count.
+    SYS_memfd_create, SYS_memfd_secret,
     // Leaving the process group, which is killed at the end.
     SYS_setsid, SYS_setpgid,
     // Attributes of files.
@@ -108,6 +113,8 @@ static const int denied_calls[] = {
     SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_utimensat,
 #ifdef __x86_64__
     SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
+    // Other processes are not started; see SYS_clone below.
+    SYS_fork, SYS_vfork,
 #endif
     // The system.
     SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, SYS_unshare, SYS_move_mount, SYS_open_tree,
@@ -115,14 +122,17 @@ static const int denied_calls[] = {
     SYS_add_key, SYS_request_key, SYS_userfaultfd,
 };
 
-enum { denied_count = sizeof denied_calls / sizeof *denied_calls, longest_filter = 2 * denied_count + 80 };
+enum { denied_count = sizeof denied_calls / sizeof *denied_calls, longest_filter = 2 * denied_count + 128 };
 
 typedef struct {
     struct sock_filter code[longest_filter];
     unsigned short count;
 } filter;
 
-static void add(filter *filter, struct sock_filter instruction) { filter->code[filter->count++] = instruction; }
+static void add(filter *filter, struct sock_filter instruction) {
+    if (filter->count < longest_filter) filter->code[filter->count] = instruction;
+    filter->count++; // a filter that is too long is not installed
+}
 
 static void load(filter *filter, size_t offset) {
     add(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
@@ -138,11 +148,14 @@ static void add_return(filter *filter, uint32_t action) {
 }
 
 static const uint32_t denied = SECCOMP_RET_ERRNO | EPERM;
+// Linux 6.13 added call 463 (setxattrat), with the same number on all architectures.
+enum { first_unknown_call = 463 };
 
-// Allows a system call if the low half of its first argument is `value`. No call of these has a meaningful high half.
-static void allow_for_argument(filter *filter, int call, uint32_t value) {
-    unless_equal_skip(filter, (uint32_t)call, 4);
+// Allows a system call only if the bits `mask` of its first argument are `value`. No such call uses the high half.
+static void allow_for_argument(filter *filter, int call, uint32_t mask, uint32_t value) {
+    unless_equal_skip(filter, (uint32_t)call, 5);
     load(filter, offsetof(struct seccomp_data, args[0]));
+    add(filter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask));
     unless_equal_skip(filter, value, 1);
     add_return(filter, SECCOMP_RET_ALLOW);
     add_return(filter, denied);
@@ -158,6 +171,15 @@ static void deny_for_argument(filter *filter, int call, int index, uint32_t mask
     load(filter, offsetof(struct seccomp_data, nr));
 }
 
+// Denies openings that Landlock does not check: for neither reading nor writing (access mode 3), and truncating while
+// reading, before Linux 6.2. And O_TMPFILE, whose files would exceed the bound of the space.
+static void deny_openings(filter *filter, int call, int index) {
+    const uint32_t temporary = 020000000; // the bit of the kernel; O_TMPFILE includes O_DIRECTORY
+    deny_for_argument(filter, call, index, O_ACCMODE, O_ACCMODE);
+    deny_for_argument(filter, call, index, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY);
+    deny_for_argument(filter, call, index, temporary, temporary);
+}
+
 static int confine_calls(void) {
 #ifndef WB_ARCHITECTURE
     errno = ENOSYS;
@@ -169,40 +191,47 @@ static int confine_calls(void) {
     add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0));
     add_return(&filter, SECCOMP_RET_KILL_PROCESS);
     load(&filter, offsetof(struct seccomp_data, nr));
-    // The x32 calls of x86-64 have other numbers.
-    add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));
-    add_return(&filter, denied);
+    // Calls that are newer than this list, and the x32 calls of x86-64, which have larger numbers.
+    add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, first_unknown_call, 0, 1));
+    add_return(&filter, SECCOMP_RET_ERRNO | ENOSYS);
+    // Commands to terminals and file systems.
+    unless_equal_skip(&filter, SYS_ioctl, 1);
+    add_return(&filter, SECCOMP_RET_ERRNO | ENOTTY);
+    // It allocates blocks beyond the limit of the file size. The C library writes zeros instead.
+    unless_equal_skip(&filter, SYS_fallocate, 1);
+    add_return(&filter, SECCOMP_RET_ERRNO | EOPNOTSUPP);
     for (size_t i = 0; i < denied_count; i++) {
         unless_equal_skip(&filter, (uint32_t)denied_calls[i], 1);
         add_return(&filter, denied);
     }
-    // Opening to read truncates, too, where Landlock does not control it.
-    deny_for_argument(&filter, SYS_openat, 2, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY);
+    deny_openings(&filter, SYS_openat, 2);
 #ifdef __x86_64__
-    deny_for_argument(&filter, SYS_open, 1, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY);
+    deny_openings(&filter, SYS_open, 1);
 #endif
-    // A descriptor can be made to send a signal to its owner.
+    // A descriptor can be made to send a signal to its owner, and to stall other processes that open its file.
     deny_for_argument(&filter, SYS_fcntl, 1, ~0U, F_SETOWN);
     deny_for_argument(&filter, SYS_fcntl, 1, ~0U, F_SETOWN_EX);
     deny_for_argument(&filter, SYS_fcntl, 1, ~0U, F_SETSIG);
-    deny_for_argument(&filter, SYS_ioctl, 1, ~0U, FIOSETOWN);
-    deny_for_argument(&filter, SYS_ioctl, 1, ~0U, SIOCSPGRP);
+    deny_for_argument(&filter, SYS_fcntl, 1, ~0U, F_SETLEASE);
+    // The program ends with this process.
+    deny_for_argument(&filter, SYS_prctl, 0, ~0U, PR_SET_PDEATHSIG);
     // The flags of clone3 are in memory, where a filter can't read them; the C library falls back to clone.
     unless_equal_skip(&filter, SYS_clone3, 1);
     add_return(&filter, SECCOMP_RET_ERRNO | ENOSYS);
-    unless_equal_skip(&filter, SYS_clone, 4);
-    load(&filter, offsetof(struct seccomp_data, args[0]));
+    // Threads may be started, but no processes: each would have limits of its own.
     const uint32_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER
         | CLONE_NEWPID | CLONE_NEWNET;
-    add(&filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, namespaces, 1, 0));
-    add_return(&filter, SECCOMP_RET_ALLOW);
-    add_return(&filter, denied);
+    allow_for_argument(&filter, SYS_clone, CLONE_THREAD | CLONE_PARENT | namespaces, CLONE_THREAD);
     // A program may end itself, as abort does, and read and lower its own limits.
     const uint32_t own = (uint32_t)getpid();
-    allow_for_argument(&filter, SYS_kill, own);
-    allow_for_argument(&filter, SYS_tgkill, own);
-    allow_for_argument(&filter, SYS_prlimit64, 0);
+    allow_for_argument(&filter, SYS_kill, ~0U, own);
+    allow_for_argument(&filter, SYS_tgkill, ~0U, own);
+    allow_for_argument(&filter, SYS_prlimit64, ~0U, 0);
     add_return(&filter, SECCOMP_RET_ALLOW);
+    if (filter.count > longest_filter) {
+        errno = E2BIG;
+        return -1;
+    }
     const struct sock_fprog program = {.len = filter.count, .filter = filter.code};
     return (int)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 #endif
@@ -260,15 +289,15 @@ static int place_descriptors(const wb_process *process, int *report) {
 }
 
 // Executes the program; returns only if that failed.
-static failure execute(const wb_process *process, int *report) {
+static failure execute(const wb_process *process, pid_t parent, int *report) {
     // First of all: while a descriptor for writing a program is open in any process, no process can execute that program.
     if (place_descriptors(process, report) != 0) {
         // A kernel without close_range (Linux 5.9) has no Landlock either.
         return (failure){errno == ENOSYS ? wb_process_not_confined : wb_process_no_resources, errno};
     }
     reset_signals();
-    // The program ends with the thread that started it, which waits for it.
-    if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || chdir(process->directory) != 0
+    // The program ends with the thread that started it, which waits for it. A session of its own has no terminal.
+    if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || chdir(process->directory) != 0
         || limit_resources(process) != 0) {
         return (failure){wb_process_no_resources, errno};
     }
@@ -292,9 +321,9 @@ int32_t wb_process_start(const wb_process *process, pid_t *child, int32_t *error
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const pid_t id = fork();
+    const pid_t parent = getpid(), id = fork();
     if (id == 0) {
-        const failure failure = execute(process, &report[1]);
+        const failure failure = execute(process, parent, &report[1]);
         (void)!write(report[1], &failure, sizeof failure);
         _exit(127);
     }

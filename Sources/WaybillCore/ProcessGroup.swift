@@ -23,6 +23,8 @@ package struct ProcessGroup: Sendable {
             var ends: [Int32] = [-1, -1]
             guard unsafe pipe(&ends) == 0 else { throw SystemError.last }
             for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            // A hostile child can empty the pipe between `poll` and `read`, which would then wait.
+            _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
             reader = FileDescriptor(owning: ends[0])
             writer = FileDescriptor(owning: ends[1])
         }
@@ -56,7 +58,10 @@ package struct ProcessGroup: Sendable {
         // The child has not been reaped, so the kernel can't have reused its number, which is that of the group.
         if failure != nil || endsGroup { kill(-id, SIGKILL) }
         var status: Int32 = 0
-        while unsafe waitpid(id, &status, 0) == -1, errno == EINTR {}
+        var reaped: pid_t
+        repeat { reaped = unsafe waitpid(id, &status, 0) } while reaped == -1 && errno == EINTR
+        // A program that ignores SIGCHLD cannot know how its children ended.
+        guard reaped == id else { return (failure ?? .exited(-1), bytes) }
         let signal = status & 0x7F
         return (failure ?? (signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)), bytes)
     }
@@ -90,7 +95,7 @@ package struct ProcessGroup: Sendable {
     /// Whether the child has ended. Does not reap it.
     private var hasEnded: Bool {
         var information = unsafe siginfo_t()
-        return unsafe waitid(P_PID, id_t(id), &information, WEXITED | WNOHANG | WNOWAIT) == 0
-            && information._sifields._sigchld.si_pid == id
+        let code = unsafe waitid(P_PID, id_t(id), &information, WEXITED | WNOHANG | WNOWAIT)
+        return unsafe code == -1 ? errno == ECHILD : information._sifields._sigchld.si_pid == id
     }
 }

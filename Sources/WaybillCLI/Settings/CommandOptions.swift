@@ -89,7 +89,7 @@ enum CommandOptions {
         content-type= extract= max-parts= max-field= max-total= help,h
         """,
         "shrink": """
-        output,o= max-bytes= quality= max-pixels= max-side= min-side= mode= document heic report= force json help,h
+        output,o= max-bytes= quality= max-pixels= max-side= min-side= mode= document salvage heic report= force json help,h
         """,
         "doctor": """
         json help,h

@@ -82,6 +82,11 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
     @Flag(name: .customLong("document"), help: "Treat photos of paper as pages of text, too; scans are recognized.")
     var isDocument = false
 
+    @Flag(
+        name: .customLong("salvage"),
+        help: "Compress a damaged JPEG as far as it can be decoded, and print how much may be damaged.")
+    var salvages = false
+
     @Flag(name: .customLong("heic"), help: "Accept HEIC photos. heif-convert decodes them in a confined process.")
     var decodesHEIC = false
 
@@ -152,7 +157,8 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
                     + "Pass --max-bytes 100KiB, --quality 50, --max-pixels 2.4MP or --max-side 1600.")
         }
         var options = JPEGOptions(
-            mode: mode.value, isDocument: isDocument, heicDecoder: decodesHEIC ? .heifConvert : nil)
+            mode: mode.value, isDocument: isDocument, onFailure: salvages ? .salvage : .fail,
+            heicDecoder: decodesHEIC ? .heifConvert : nil)
         if let maxBytes { options.maxBytes = try SizeArgument.size(maxBytes, for: "--max-bytes") }
         if let quality { options.quality = try SizeArgument.quality(quality, for: "--quality") }
         if let maxPixels { options.maxPixels = try SizeArgument.pixels(maxPixels, for: "--max-pixels") }

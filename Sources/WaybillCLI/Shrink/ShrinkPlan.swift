@@ -19,7 +19,8 @@ enum ShrinkPlan {
     ///   - output: The value of `-o`.
     ///   - page: The value of `--report`.
     /// - Returns: A job for each input, in order.
-    /// - Throws: ``CommandFailure`` if two files would have the same path, or a result would replace another input.
+    /// - Throws: ``CommandFailure`` if two files would have the same path, or a result would replace another input or,
+    ///   with a page, its own.
     static func jobs(
         _ inputs: [String], output: String?, page: String?
     ) throws(CommandFailure) -> [ShrinkJob] {
@@ -47,7 +48,8 @@ enum ShrinkPlan {
         return jobs
     }
 
-    /// Throws if two results would have the same path, or a result would replace another input.
+    /// Throws if two results would have the same path, or a result would replace another input or, with a page, its
+    /// own.
     static func check(_ jobs: [ShrinkJob], _ page: String?) throws(CommandFailure) {
         var sources: [String: String] = [:]
         for job in jobs where job.output != "-" {
@@ -69,7 +71,15 @@ enum ShrinkPlan {
         // With `--force`, a result may replace its own input, but never an input that has not been read yet.
         for job in jobs where job.input != "-" {
             for path in Set([canonicalPath(of: job.input), resolvedPath(of: job.input)]) {
-                guard let source = sources[path], source != job.input else { continue }
+                guard let source = sources[path] else { continue }
+                guard source != job.input else {
+                    guard page == nil else {
+                        throw .usage(
+                            "--report compares \(Redaction.quoted(source)) with its result, which would replace it. "
+                                + "Choose another name for the result, or leave out --report.")
+                    }
+                    continue
+                }
                 throw .usage(
                     "The result of \(Redaction.quoted(source)) would replace the input \(Redaction.quoted(job.input)). "
                         + "Choose another name."

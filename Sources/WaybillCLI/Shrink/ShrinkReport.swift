@@ -16,6 +16,9 @@ struct ShrinkReport: Sendable {
         if image.orientation != 1 { line += ", rotated upright" }
         if let profile = image.convertedProfile { line += ", colors converted from \(profile)" }
         if let profile = image.droppedProfile { line += ", profile \(profile) dropped without conversion" }
+        if image.damagedFraction > 0 {
+            line += ", up to \(damagedPercent) % of the image is damaged"
+        }
         if image.isEndMissing { line += ", added the missing end marker" }
         if !image.stripped.isEmpty { line += "; removed \(image.stripped.joined(separator: ", "))" }
         return line
@@ -29,9 +32,12 @@ struct ShrinkReport: Sendable {
         return head + ImageText.members(image) + [
             "orientation": image.orientation, "convertedProfile": image.convertedProfile,
             "droppedProfile": image.droppedProfile, "removed": image.stripped, "endMissing": image.isEndMissing,
+            "damagedPercent": damagedPercent,
             "cpuSeconds": image.cpuTime,
         ]
     }
+
+    private var damagedPercent: Int { Int((image.damagedFraction * 100).rounded(.up)) }
 
     private var name: String { Self.shown(input, "standard input") }
 

@@ -12,12 +12,12 @@ public import WaybillCore
 /// PNG file. If it crashes, hangs, or exceeds a limit, compression fails with ``JPEGError/Code/decoderFailed``, and your
 /// process continues.
 ///
-/// **Confinement**: Landlock and seccomp (Linux 5.13) deny the program everything but its input, its output, and reading
-/// the files of the system below `/usr`, `/lib` and `/bin`, so its libraries must be there. It has no network, cannot
-/// send signals to other processes or trace them, does not inherit your environment variables, and has no capabilities.
-/// If the kernel lacks Landlock or seccomp, or forbids their use, the program is not started, and compression fails with
-/// ``JPEGError/Code/decoderUnavailable``. The limits are those of each process that the program starts; all of them are
-/// killed at its end or after ``timeLimit``.
+/// **Confinement**: Landlock and seccomp (Linux 5.13) deny the program the contents of all files but its input, its
+/// output, and those of the system below `/usr`, `/lib` and `/bin`, so its libraries must be there. It has no network and
+/// no capabilities, does not inherit your environment variables, and cannot send signals to other processes or trace
+/// them. It can start threads, but no processes: a script must end with `exec`. If the kernel lacks Landlock or seccomp,
+/// or forbids their use, the program is not started, and compression fails with
+/// ``JPEGError/Code/decoderUnavailable``.
 ///
 /// The program's output is a file in a new directory in `TMPDIR` or `/tmp`, which only its owner can read. The directory
 /// is removed at the end. It remains if your process is killed meanwhile.
@@ -31,7 +31,7 @@ public struct ExternalDecoder: Sendable, Hashable {
     /// The maximum time for one image. It also limits the processor time, rounded down to whole seconds, at least one.
     /// 30 seconds by default.
     public var timeLimit: Duration
-    /// The maximum address space of a process. 2 GiB by default: a photo of 48 megapixels needs less than half of it.
+    /// The maximum address space of the program. 2 GiB by default: a photo of 48 megapixels needs less than half of it.
     public var memoryLimit: ByteCount
 
     /// Creates a decoder from a program and its arguments.

@@ -30,6 +30,10 @@ public struct JPEGOptions: Sendable, Hashable {
         /// the reason. Its pixels are not rotated, so an orientation remains as the only Exif entry, and its colors are
         /// not converted. An incomplete JPEG file and a file that exceeds a limit still throw an error.
         case sendOriginal
+        /// A sequential JPEG file whose image data ends early or is damaged is compressed as far as it can be decoded.
+        /// The rest is gray or distorted; ``JPEGReport/damagedFraction`` says how much that may be. An image without an
+        /// intact row, a damaged progressive JPEG file and other formats still throw an error.
+        case salvage
     }
 
     /// The maximum size in bytes, which is never exceeded. `nil`: no limit.

@@ -26,7 +26,8 @@ import WaybillCore
 ///
 /// **Tolerated defects**: data after the end of the image, up to 64 stray bytes, at most 16 before any one restart
 /// marker (``JPEGReport/strayBytes``), a missing marker at the end (``JPEGReport/isEndMissing``), and header values
-/// that do not affect pixels. Missing or damaged image data is an error and never becomes a gray area. Damage of a JPEG
+/// that do not affect pixels. Missing or damaged image data is an error and never becomes a gray area, unless
+/// ``JPEGOptions/FailurePolicy/salvage`` is chosen. Damage of a JPEG
 /// or WebP file that still decodes, such as a flipped bit in a coefficient, cannot be detected.
 ///
 /// The work runs on dedicated threads, one per processor but at most four, so that waiting tasks do not occupy Swift's

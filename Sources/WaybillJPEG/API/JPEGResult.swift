@@ -51,6 +51,9 @@ public struct JPEGReport: Sendable, Hashable {
     public var strayBytes: Int
     /// Whether the input lacks the marker at its end (EOI). No image data is missing, and the output has the marker.
     public var isEndMissing: Bool
+    /// The part of the image, from 0 to 1, that may be damaged: from the first damaged row of the file to its last. It is
+    /// above 0 only with ``JPEGOptions/FailurePolicy/salvage``.
+    public var damagedFraction: Double
     /// Whether the coefficients of the input were kept: nothing but metadata was lost.
     public var isPassedThrough: Bool
     /// The reason why the original was passed on (``JPEGOptions/FailurePolicy/sendOriginal``); `nil` otherwise.

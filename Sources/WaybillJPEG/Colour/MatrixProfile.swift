@@ -47,9 +47,9 @@ enum ToneCurve: Sendable, Hashable {
     /// The maximum number of table entries that are read; profiles have at most 1,024 or 4,096.
     private static let maxEntries = 65_536
 
-    init?(_ reader: ICCReader, at offset: Int) {
+    init?(_ reader: BigEndianReader, at offset: Int) {
         switch reader.long(offset) {
-        case ICCReader.code("curv"):
+        case BigEndianReader.code("curv"):
             guard let count = reader.long(offset + 8), count <= Self.maxEntries else { return nil }
             if count == 0 {
                 self = .gamma(1)
@@ -61,7 +61,7 @@ enum ToneCurve: Sendable, Hashable {
                 entries.append(UInt16(entry))
             }
             self = count == 1 ? .gamma(Double(entries[0]) / 256) : .table(entries)
-        case ICCReader.code("para"):
+        case BigEndianReader.code("para"):
             guard let curve = Self.parametric(reader, at: offset) else { return nil }
             self = curve
         default: return nil
@@ -69,7 +69,7 @@ enum ToneCurve: Sendable, Hashable {
         guard isPlausible else { return nil }
     }
 
-    private static func parametric(_ reader: ICCReader, at offset: Int) -> ToneCurve? {
+    private static func parametric(_ reader: BigEndianReader, at offset: Int) -> ToneCurve? {
         guard let kind = reader.short(offset + 8), kind <= 4 else { return nil }
         var values: [Double] = []
         for index in 0..<[1, 3, 4, 5, 7][kind] {

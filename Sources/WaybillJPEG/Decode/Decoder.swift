@@ -3,9 +3,16 @@ import CWaybillJPEG
 /// An owned libjpeg decoder: opened on bytes that do not move, and read one row group at a time.
 @safe final class Decoder: RowSource {
     private let raw: OpaquePointer
+    private let salvages: Bool
+    /// The number of rows of luma that were read.
+    private var rows = 0
+    private var firstDamagedRow: Int?
 
-    /// Opens a file; `eighths` is 8 for full size, 4 for half size.
-    init(_ bytes: UnsafeBufferPointer<UInt8>, eighths: Int, flag: CancellationFlag) throws(JPEGError) {
+    /// Opens a file; `eighths` is 8 for full size, 4 for half size. With `salvages`, damage after the first rows of a
+    /// sequential file is reported as a defect instead of an error.
+    init(
+        _ bytes: UnsafeBufferPointer<UInt8>, eighths: Int, salvages: Bool = false, flag: CancellationFlag
+    ) throws(JPEGError) {
         var status = wb_jpeg_status()
         guard
             let raw = unsafe wb_jpeg_decoder_open(
@@ -18,6 +25,7 @@ import CWaybillJPEG
             throw damage
         }
         unsafe self.raw = raw
+        self.salvages = salvages
     }
 
     deinit { unsafe wb_jpeg_decoder_close(raw) }
@@ -27,14 +35,20 @@ import CWaybillJPEG
     }
 
     /// The defects that were tolerated so far.
-    var defects: ToleratedDefects { ToleratedDefects(unsafe wb_jpeg_decoder_status(raw)) }
+    var defects: ToleratedDefects {
+        ToleratedDefects(unsafe wb_jpeg_decoder_status(raw), firstDamagedRow: firstDamagedRow)
+    }
 
     /// Decodes the next rows. Returns `false` when all rows were delivered and the file proved complete.
     func read() throws(JPEGError) -> Bool {
         var status = wb_jpeg_status()
         let result = unsafe wb_jpeg_decoder_read(raw, &status)
         guard result >= 0 else { throw JPEGError(status) }
-        if let damage = JPEGError(damageIn: status) { throw damage }
+        if let damage = JPEGError(damageIn: status), firstDamagedRow == nil {
+            guard salvages, rows > 0 else { throw damage }
+            firstDamagedRow = Int(Double(rows) * shapes[0].pitch_y)
+        }
+        rows += Int(unsafe wb_jpeg_decoder_row_count(raw, 0))
         return result == 1
     }
 

@@ -21,6 +21,8 @@ final class ImageSource {
     let profile: ICCProfile?
     /// The conversion of the colors to sRGB, if they need one.
     let conversion: GamutConversion?
+    /// Whether damage after the first rows is a defect instead of an error.
+    var salvages = false
     /// The tolerated defects, as far as the file was read.
     var defects = ToleratedDefects()
 
@@ -103,6 +105,11 @@ final class ImageSource {
     /// The number of bytes that the output need not exceed: a JPEG file never grows.
     var largestOutput: Int { original == nil ? .max : byteCount }
 
+    /// The part of the image that may be damaged.
+    var damagedFraction: Double {
+        defects.firstDamagedRow.map { 1 - Double(min($0, stored.height)) / Double(stored.height) } ?? 0
+    }
+
     /// Whether the decoder can scale down, so that it decodes in less time and memory.
     var scalesWhileDecoding: Bool {
         switch content {
@@ -147,7 +154,7 @@ final class ImageSource {
         switch content {
         case .jpeg(let bytes, _):
             try unsafe bytes.withUnsafeBufferPointer { buffer throws(JPEGError) in
-                let decoder = try unsafe Decoder(buffer, eighths: eighths, flag: flag)
+                let decoder = try unsafe Decoder(buffer, eighths: eighths, salvages: salvages, flag: flag)
                 try body(decoder)
                 defects.formUnion(decoder.defects)
             }

@@ -41,18 +41,22 @@ struct ToleratedDefects {
     private(set) var strayBytes = 0
     /// Whether the file has no EOI marker.
     private(set) var isEndMissing = false
+    /// The first row, as stored and at full size, that may be damaged.
+    private(set) var firstDamagedRow: Int?
 
     init(isEndMissing: Bool = false) { self.isEndMissing = isEndMissing }
 
-    init(_ status: wb_jpeg_status) {
+    init(_ status: wb_jpeg_status, firstDamagedRow: Int? = nil) {
         strayBytes = Int(status.stray_bytes)
         isEndMissing = status.is_end_missing != 0
+        self.firstDamagedRow = firstDamagedRow
     }
 
     /// Adds those that were found when the same file was read again, perhaps further.
     mutating func formUnion(_ other: ToleratedDefects) {
         strayBytes = max(strayBytes, other.strayBytes)
         isEndMissing = isEndMissing || other.isEndMissing
+        if let row = other.firstDamagedRow { firstDamagedRow = min(row, firstDamagedRow ?? row) }
     }
 }
 

@@ -14,7 +14,7 @@ struct ICCProfile: Sendable, Hashable {
     static let maxProfileBytes = 1 << 20
 
     init(_ profile: ArraySlice<UInt8>) {
-        let reader = ICCReader(profile)
+        let reader = BigEndianReader(profile)
         name = Self.description(in: reader) ?? ""
         matrix = Self.matrix(in: reader)
     }
@@ -37,9 +37,9 @@ struct ICCProfile: Sendable, Hashable {
         return pieces.compactMap(\.self).reduce(into: []) { $0 += $1 }
     }
 
-    private static func description(in reader: ICCReader) -> String? {
+    private static func description(in reader: BigEndianReader) -> String? {
         guard let offset = reader.tag("desc"), let type = reader.long(offset) else { return nil }
-        if type == ICCReader.code("mluc") {
+        if type == BigEndianReader.code("mluc") {
             // Version 4: records that refer to UTF-16 text; the first record suffices.
             guard let length = reader.long(offset + 20), let start = reader.long(offset + 24) else { return nil }
             return reader.text(offset + start, min(length, 400), step: 2)
@@ -48,16 +48,16 @@ struct ICCProfile: Sendable, Hashable {
         return reader.text(offset + 12, min(length, 200), step: 1)
     }
 
-    private static func matrix(in reader: ICCReader) -> MatrixProfile? {
-        guard reader.long(16) == ICCReader.code("RGB "), reader.long(20) == ICCReader.code("XYZ "),
-            reader.long(36) == ICCReader.code("acsp"),
+    private static func matrix(in reader: BigEndianReader) -> MatrixProfile? {
+        guard reader.long(16) == BigEndianReader.code("RGB "), reader.long(20) == BigEndianReader.code("XYZ "),
+            reader.long(36) == BigEndianReader.code("acsp"),
             // The profile prefers tables: its primaries are only a rougher approximation of them.
             reader.tag("A2B0") == nil
         else { return nil }
         var columns: [[Double]] = []
         var curves: [ToneCurve] = []
         for channel in ["r", "g", "b"] {
-            guard let offset = reader.tag("\(channel)XYZ"), reader.long(offset) == ICCReader.code("XYZ "),
+            guard let offset = reader.tag("\(channel)XYZ"), reader.long(offset) == BigEndianReader.code("XYZ "),
                 let x = reader.fixed(offset + 8), let y = reader.fixed(offset + 12), let z = reader.fixed(offset + 16),
                 let curve = reader.tag("\(channel)TRC").flatMap({ ToneCurve(reader, at: $0) })
             else { return nil }
@@ -69,8 +69,8 @@ struct ICCProfile: Sendable, Hashable {
     }
 }
 
-/// Bounds-checked reads of numbers in a profile.
-struct ICCReader {
+/// Bounds-checked reads of numbers in a profile or a PNG file.
+struct BigEndianReader {
     private let bytes: ArraySlice<UInt8>
 
     init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }

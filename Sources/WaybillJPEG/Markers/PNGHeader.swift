@@ -29,7 +29,7 @@ struct PNGHeader {
 
     /// - Throws: ``JPEGError`` if the file has no size or ends before the image data.
     init(_ bytes: [UInt8]) throws(JPEGError) {
-        let reader = ICCReader(bytes[...])
+        let reader = BigEndianReader(bytes[...])
         var position = Self.signature.count
         while let length = reader.long(position), position + 8 <= bytes.count {
             let name = String(decoding: bytes[position + 4..<position + 8], as: UTF8.self)
@@ -59,7 +59,7 @@ struct PNGHeader {
     private mutating func note(_ name: String, _ data: ArraySlice<UInt8>) throws(JPEGError) {
         switch name {
         case "IHDR":
-            let reader = ICCReader(data)
+            let reader = BigEndianReader(data)
             // A second header would belie the size that is checked.
             guard self.width == 0, data.count == 13, let width = reader.long(0), let height = reader.long(4) else {
                 throw JPEGError(.corrupt, "The header of the PNG file is damaged.")

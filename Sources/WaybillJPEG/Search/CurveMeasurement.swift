@@ -15,7 +15,7 @@ struct CurveMeasurement {
         for limit in limits {
             var options = options
             options.maxBytes = limit
-            options.onFailure = .fail
+            if options.onFailure == .sendOriginal { options.onFailure = .fail }
             do throws(JPEGError) {
                 let result = try Recompression(input: input, options: options, flag: flag).run()
                 let deviation = metric.distance(to: try level(of: result.bytes, metric))

@@ -46,9 +46,16 @@ struct Encoding {
         let metadata = header.segments.reduce(0) { $0 + $1.byteCount }
         // Better scan scripts and Huffman tables save up to a fifth.
         guard Double(bytes.count - metadata) * 0.8 <= Double(limit) else { return nil }
-        let kept = try PassThrough(source: source, input: bytes, header: header, mode: options.mode, flag: flag).run()
-        guard let kept, kept.count <= limit else { return nil }
-        return kept
+        do throws(JPEGError) {
+            let kept = try PassThrough(source: source, input: bytes, header: header, mode: options.mode, flag: flag)
+                .run()
+            guard let kept, kept.count <= limit else { return nil }
+            return kept
+        } catch {
+            // Damaged coefficients are not kept; decoding finds how much is intact.
+            guard source.salvages, error.code == .truncated || error.code == .corrupt else { throw error }
+            return nil
+        }
     }
 
     /// Encodes the image at a quality; returns `nil` if the result exceeds the limit.

@@ -42,8 +42,14 @@ struct Recompression {
     }
 
     private func source(_ bytes: [UInt8]) throws(JPEGError) -> ImageSource {
-        let source = try ImageSource(file: bytes, heicDecoder: options.heicDecoder, flag: flag)
+        let source = try open(bytes)
         try source.check()
+        return source
+    }
+
+    private func open(_ bytes: [UInt8]) throws(JPEGError) -> ImageSource {
+        let source = try ImageSource(file: bytes, heicDecoder: options.heicDecoder, flag: flag)
+        source.salvages = options.onFailure == .salvage
         return source
     }
 
@@ -52,7 +58,7 @@ struct Recompression {
             throw JPEGError(
                 .tooManyBytes, "The file has \(bytes.count) bytes; the limit is \(JPEGBounds.inputBytes).")
         }
-        let source = try ImageSource(file: bytes, heicDecoder: options.heicDecoder, flag: flag)
+        let source = try open(bytes)
         do {
             try source.check()
             let outcome = try Encoding(source: source, options: options, flag: flag).make()
@@ -82,6 +88,7 @@ struct Recompression {
             originalHeight: size.height, width: outcome.size.width, height: outcome.size.height,
             orientation: source.orientation, quantiserFactor: outcome.factor, cpuTime: .zero, stripped: [],
             strayBytes: source.defects.strayBytes, isEndMissing: source.defects.isEndMissing,
+            damagedFraction: source.damagedFraction,
             isPassedThrough: outcome.factor == nil, failure: outcome.failure)
         report.stripped = source.metadata
         let isConverted = source.conversion != nil && outcome.factor != nil

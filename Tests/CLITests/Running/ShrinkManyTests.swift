@@ -59,6 +59,8 @@ import Testing
             [first, second, "-o", "{folder}/../{name}.jpg", "--force"],
             [first, "-o", folder.path("p"), "--report", folder.path("./p")],
             [first, "--report", first, "--force"], [first, "--report", "-"],
+            // A page could not show the original any more.
+            [first, "-o", first, "--report", folder.path("p"), "--force"],
         ]
         let before = try folder.names()
         for call in calls {

@@ -52,7 +52,8 @@ struct ReportSection {
         case .result(let originalBytes):
             let limit = ByteCount.bytes(Int64(originalBytes))
             let fine = JPEGOptions(
-                maxBytes: limit, quality: 92, maxSide: ReportPage.side, mode: .fast, heicDecoder: options.heicDecoder)
+                maxBytes: limit, quality: 92, maxSide: ReportPage.side, mode: .fast, onFailure: options.onFailure,
+                heicDecoder: options.heicDecoder)
             let before = try await JPEGRecompressor(fine).recompress(entry.before)
             let tools = """
                 <button type="button" class="enlarge" aria-pressed="false">Full size</button> \
@@ -62,7 +63,7 @@ struct ReportSection {
         case .reduced(let bytes):
             let small = JPEGOptions(
                 maxBytes: .bytes(Int64(bytes)), quality: 85, maxSide: 640, mode: .draft,
-                heicDecoder: options.heicDecoder)
+                onFailure: options.onFailure, heicDecoder: options.heicDecoder)
             let before = try await JPEGRecompressor(small).recompress(entry.before)
             let after = try await JPEGRecompressor(small).recompress(entry.after)
             let hint = "Both are reduced to 640 pixels to keep this page small."
