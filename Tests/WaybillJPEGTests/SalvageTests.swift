@@ -62,6 +62,13 @@ import WaybillCore
         #expect(!result.report.isPassedThrough && result.report.damagedFraction > 0)
     }
 
+    @Test func `damage within the data may be anywhere`() throws {
+        var damaged = Self.file
+        for index in damaged.count / 2..<damaged.count / 2 + 40 { damaged[index] = 0x5A }
+        #expect(failure(damaged, JPEGOptions(maxBytes: .bytes(4_000))) == .corrupt)
+        #expect(try recompress(damaged, Self.options()).report.damagedFraction == 1)
+    }
+
     @Test func `a progressive file is an error`() throws {
         let progressive = try recompress(Self.file, JPEGOptions(quality: 90)).bytes
         #expect(try JPEGHeader(parsing: progressive).process == .progressive)

@@ -39,9 +39,6 @@ struct ImageSettings: Sendable {
         maxBytes: [String], quality: [String], minSide: [String] = [], decodesHEIC: Bool = false, log: ImageLog? = nil
     ) throws(CommandFailure) {
         guard minSide.isEmpty || !maxBytes.isEmpty else { throw SizeArgument.needsMaxBytes }
-        guard !decodesHEIC || !maxBytes.isEmpty || !quality.isEmpty else {
-            throw .usage("--heic requires --max-bytes or --quality, which compress the photos.")
-        }
         self.log = log
         heicDecoder = decodesHEIC ? .heifConvert : nil
         self.maxBytes = try Self.parse(maxBytes, "--max-bytes", SizeArgument.size)
@@ -92,7 +89,8 @@ struct ImageSettings: Sendable {
                         "\(option): no -F sends a file named \(Redaction.quoted(name)). Name a part that does.")
                 }
             } else if isComplete, !files.contains(where: \.isJPEG) {
-                throw .usage("\(option): no -F sends a JPEG. Name the part: \(option) NAME=VALUE.")
+                throw .usage(
+                    "\(option): no -F sends a JPEG or, with --heic, a HEIC image. Name the part: \(option) NAME=VALUE.")
             }
         }
     }

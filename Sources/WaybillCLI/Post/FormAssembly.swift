@@ -121,10 +121,11 @@ struct FormAssembly {
     private mutating func add(
         _ file: FormArgument.File, named name: String, _ imageSettings: ImageSettings
     ) throws(CommandFailure) {
-        let isJPEG = Self.isJPEG(file) || imageSettings.heicDecoder != nil && Self.isHEIC(file)
+        let isHEIC = imageSettings.heicDecoder != nil && Self.isHEIC(file)
+        let isJPEG = Self.isJPEG(file) || isHEIC
         files.append((name, isJPEG))
         let options = imageSettings.options(forPart: name, isJPEG: isJPEG)
-        if options != nil, let type = file.contentType, !Self.isJPEG(type) {
+        if options != nil, !isHEIC, let type = file.contentType, !Self.isJPEG(type) {
             throw .usage(
                 "-F: \(Redaction.quoted(name)) is compressed as a JPEG and can't have the type "
                     + "\(Redaction.escaped(type)). Leave out ;type=.")
@@ -137,7 +138,7 @@ struct FormAssembly {
         if file.isStandardInput || findsPipes && PipedInput.isPipe(file.path) {
             parts.append(
                 PipedPart.part(
-                    name, file.path, fileName: file.fileName, contentType: file.contentType, options,
+                    name, file.path, fileName: file.fileName, contentType: isHEIC ? nil : file.contentType, options,
                     onPrepared: onPrepared))
         } else if let options {
             parts.append(.image(name, path: file.path, fileName: file.fileName, options, onPrepared: onPrepared))

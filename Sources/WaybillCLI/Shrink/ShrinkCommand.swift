@@ -84,7 +84,7 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
 
     @Flag(
         name: .customLong("salvage"),
-        help: "Compress a damaged JPEG as far as it can be decoded, and print how much may be damaged.")
+        help: "Compress a damaged JPEG as far as it can be decoded, and print how much is missing.")
     var salvages = false
 
     @Flag(name: .customLong("heic"), help: "Accept HEIC photos. heif-convert decodes them in a confined process.")

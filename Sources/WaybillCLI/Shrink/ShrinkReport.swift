@@ -17,7 +17,9 @@ struct ShrinkReport: Sendable {
         if let profile = image.convertedProfile { line += ", colors converted from \(profile)" }
         if let profile = image.droppedProfile { line += ", profile \(profile) dropped without conversion" }
         if image.damagedFraction > 0 {
-            line += ", up to \(damagedPercent) % of the image is damaged"
+            line +=
+                image.damagedFraction < 1
+                ? "; \(damagedPercent) % of the image is missing" : "; the image data is damaged, so check the result"
         }
         if image.isEndMissing { line += ", added the missing end marker" }
         if !image.stripped.isEmpty { line += "; removed \(image.stripped.joined(separator: ", "))" }
@@ -37,7 +39,10 @@ struct ShrinkReport: Sendable {
         ]
     }
 
-    private var damagedPercent: Int { Int((image.damagedFraction * 100).rounded(.up)) }
+    private var damagedPercent: Int {
+        guard image.damagedFraction > 0, image.damagedFraction < 1 else { return Int(image.damagedFraction * 100) }
+        return min(max(Int((image.damagedFraction * 100).rounded()), 1), 99)
+    }
 
     private var name: String { Self.shown(input, "standard input") }
 

@@ -51,8 +51,9 @@ public struct JPEGReport: Sendable, Hashable {
     public var strayBytes: Int
     /// Whether the input lacks the marker at its end (EOI). No image data is missing, and the output has the marker.
     public var isEndMissing: Bool
-    /// The part of the image, from 0 to 1, that may be damaged: from the first damaged row of the file to its last. It is
-    /// above 0 only with ``JPEGOptions/FailurePolicy/salvage``.
+    /// The part of the image, from 0 to 1, that may be damaged: the missing rows of a file that ends early, or 1 if the
+    /// data is damaged, because it is not known where the damage begins. It is above 0 only with
+    /// ``JPEGOptions/FailurePolicy/salvage``.
     public var damagedFraction: Double
     /// Whether the coefficients of the input were kept: nothing but metadata was lost.
     public var isPassedThrough: Bool

@@ -46,7 +46,8 @@ import CWaybillJPEG
         guard result >= 0 else { throw JPEGError(status) }
         if let damage = JPEGError(damageIn: status), firstDamagedRow == nil {
             guard salvages, rows > 0 else { throw damage }
-            firstDamagedRow = Int(Double(rows) * shapes[0].pitch_y)
+            // Where data is missing is known. Other damage is noticed only some time after it began.
+            firstDamagedRow = damage.code == .truncated ? Int(Double(rows) * shapes[0].pitch_y) : 0
         }
         rows += Int(unsafe wb_jpeg_decoder_row_count(raw, 0))
         return result == 1

@@ -112,7 +112,8 @@ struct DecoderProcess {
         case .exited(let status):
             return JPEGError(
                 .decoderFailed,
-                "\(program) could not decode the image and exited with status \(status).\(Self.quoted(messages))")
+                "\(program) could not decode the image and exited with status \(status). Copy the file again, or save it as "
+                    + "a JPEG.\(Self.quoted(messages))")
         }
     }
 
