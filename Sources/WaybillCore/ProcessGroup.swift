@@ -2,8 +2,8 @@ import Glibc
 
 /// The process group of a child process that writes to a pipe.
 ///
-/// `wait` kills the group if the child exceeds a limit or the caller stops it and, with
-/// `endsGroup`, when the child has ended.
+/// `wait` kills the group if the child exceeds a limit or the caller stops it and, with `endsGroup`, when the child has
+/// ended.
 package struct ProcessGroup: Sendable {
     /// The way in which the child ended.
     package enum End: Sendable, Hashable {

@@ -53,6 +53,8 @@ struct DecoderProcess {
         defer { unsafe strings.forEach { unsafe free(UnsafeMutablePointer(mutating: $0)) } }
         var child = pid_t()
         var error: Int32 = 0
+        // The C code knows only the numbers of the descriptors, which must stay open until it returns.
+        defer { withExtendedLifetime((input, pipe)) {} }
         let outcome = unsafe SystemPath.with(directory) { directory in
             unsafe strings.withUnsafeBufferPointer { strings in
                 var process = unsafe wb_process(
@@ -147,7 +149,9 @@ private final class DecoderOutput {
     }
 
     private init() throws(SystemError) {
-        var template = SystemPath.bytes(of: SystemPath.temporaryDirectory + "/waybill-XXXXXX") + [0]
+        // mkdtemp replaces six letters.
+        let name = "/waybill-" + String(repeating: "X", count: 6)
+        var template = SystemPath.bytes(of: SystemPath.temporaryDirectory + name) + [0]
         let isMade = unsafe template.withUnsafeMutableBytes { unsafe mkdtemp($0.baseAddress!) != nil }
         guard isMade else { throw SystemError.last }
         path = SystemPath.text(of: template.dropLast())
