@@ -97,7 +97,7 @@ import Waybill
         let server = try LoopbackServer(.reset(afterBodyBytes: 10_000), .respond(503, headers: [("Retry-After", "0")]))
         var options = UploadOptions()
         options.retry.baseDelay = .milliseconds(1)
-        options.transfer.rateLimit = .mebibytes(20)
+        options.transfer.rateLimit = .mebibytes(8)
         let path = try card(3_000_000)
         let response = try await session.upload([.file("FILE", path: path)], to: server.url(), options: options)
         #expect(response.attempts.count == 3)

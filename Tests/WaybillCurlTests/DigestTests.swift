@@ -148,7 +148,8 @@ import WaybillCurl
         #expect(unknown.outcome == .unknown)
         #expect(lost.requests.map { $0.body.count } == [0, 300_000])
 
-        let cut = try LoopbackServer(challenge(), .reset(afterBodyBytes: 100_000), keepsBodies: false)
+        let cut = try LoopbackServer(
+            challenge(), .reset(afterBodyBytes: 100_000), receiveBuffer: .kibibytes(64), keepsBodies: false)
         let incomplete = try await run(cut, PatternBody(8 << 20)).failure()
         guard case .incomplete = incomplete.outcome else {
             Issue.record("\(incomplete)")

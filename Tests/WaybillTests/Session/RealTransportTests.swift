@@ -35,16 +35,18 @@ import WaybillMultipart
     }
 
     @Test func `an interrupted body is sent again completely`() async throws {
-        let server = try LoopbackServer(.reset(afterBodyBytes: 100_000), .respond(201))
+        // The buffers of both kernels hold less than the body: it cannot have left completely before the reset.
+        let server = try LoopbackServer(
+            .reset(afterBodyBytes: 100_000), .respond(201), receiveBuffer: .kibibytes(64), keepsBodies: false)
         let response = try await session().upload(
-            .data([UInt8](repeating: 7, count: 4_000_000)), to: server.url())
+            .data([UInt8](repeating: 7, count: 8 << 20)), to: server.url())
         #expect(response.status == .created)
         #expect(response.attempts.count == 2)
         guard case .incomplete = response.attempts.first?.outcome else {
             Issue.record("\(response.attempts)")
             return
         }
-        #expect(try await server.request(1).bodyBytesRead == 4_000_000)
+        #expect(try await server.request(1).bodyBytesRead == 8 << 20)
     }
 
     @Test func `an early rejection has the body of the response`() async throws {
