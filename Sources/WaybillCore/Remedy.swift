@@ -18,6 +18,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
     case raiseImageLimitOrLowerSide
     case decodeHEIC
     case convertHEIC
+    case salvageImage
 
     // TLS.
     case trustAuthority
@@ -60,6 +61,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
         case .raiseImageLimit: "Raise maxBytes."
         case .raiseImageLimitOrLowerSide: "Raise maxBytes, or lower minSide."
         case .convertHEIC: "Raise timeLimit of heicDecoder, or save the image as a JPEG."
+        case .salvageImage: "To keep the intact rows, set onFailure to .salvage."
         case .decodeHEIC: "Set heicDecoder, or let the phone take photos as JPEG."
         case .trustAuthority: "Set tls.certificateAuthorities to trust a private certificate authority."
         case .comparePins: "Compare the key with tls.pinnedKeys."

@@ -57,6 +57,19 @@ import WaybillCore
         #expect(failure(Array(Self.file.dropLast(60)), original) == .truncated)
     }
 
+    @Test func `the error of a file that could be salvaged says so`() throws {
+        let progressive = try recompress(Self.file, JPEGOptions(quality: 90)).bytes
+        let files = [
+            (Array(Self.file.dropLast(60)), true), (Array(progressive.dropLast(200)), false),
+            (Array(Self.file.prefix(Self.file.count / 4)), false),
+        ]
+        for (file, isSalvageable) in files {
+            let error = #expect(throws: JPEGError.self) { try recompress(file, .maxBytes(.bytes(4_000))) }
+            #expect(error?.code == .truncated, "\(error?.message ?? "")")
+            #expect(error?.message.contains("set onFailure to .salvage") == isSalvageable, "\(error?.message ?? "")")
+        }
+    }
+
     @Test func `a damaged file that would fit is decoded instead of kept`() throws {
         let result = try recompress(Array(Self.file.dropLast(60)), Self.options(.best, 1_000_000))
         #expect(!result.report.isPassedThrough && result.report.damagedFraction > 0)

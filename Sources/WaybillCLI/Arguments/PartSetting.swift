@@ -56,6 +56,9 @@ struct ImageSettings: Sendable {
             maxBytes: size, quality: quality, minSide: Self.value(of: minSide, name, isJPEG), heicDecoder: heicDecoder)
     }
 
+    /// Whether all images are compressed, not only those of named parts.
+    var compressesAll: Bool { maxBytes.contains { $0.name == nil } || quality.contains { $0.name == nil } }
+
     /// Throws if a setting applies to no part: with a mistyped name, the original would be sent. If `isComplete` is
     /// false, files with other names may follow.
     func checkUse(by files: [(name: String, isJPEG: Bool)], isComplete: Bool = true) throws(CommandFailure) {

@@ -8,7 +8,8 @@ struct DryRun {
     private(set) var exit = Exit.done
     private var files = 0
     private var failed = 0
-    private var total: Int64 = 0
+    /// The number of bytes; `nil` if the size of an upload is unknown.
+    private var total: Int64? = 0
 
     init(console: Console, json: JSONOutput?, isSilent: Bool) {
         (self.console, self.json, self.isSilent) = (console, json, isSilent)
@@ -23,7 +24,7 @@ struct DryRun {
     /// Counts an upload that could be sent.
     mutating func count(_ size: Int64?) {
         files += 1
-        total += size ?? 0
+        if let size { total? += size } else { total = nil }
     }
 
     /// Checks files in order. A file that can't be sent is reported, and the check continues unless `failsEarly` is
@@ -64,7 +65,8 @@ struct DryRun {
         } else if exit != .done {
             console.failure("\(files - failed) of \(files) could be sent")
         } else if !isSilent {
-            console.line("would \(verb) \(Figures.count(files, noun)), \(ByteCount(bytes: total))")
+            let size = total.map { "\(ByteCount(bytes: $0))" } ?? "size unknown"
+            console.line("would \(verb) \(Figures.count(files, noun)), \(size)")
         }
         return exit
     }

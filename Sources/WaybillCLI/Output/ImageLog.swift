@@ -34,6 +34,13 @@ final class ImageLog: Sendable {
         if printsWarnings, let warning = ImageText.warning(part.path, report, options) { console.line(warning) }
     }
 
+    /// Warns that a HEIC image is sent as it is, although images are compressed.
+    func addUncompressed(_ path: String) {
+        if printsWarnings {
+            console.line("warning: \(path) is not compressed, because it is a HEIC image. Pass --heic.")
+        }
+    }
+
     /// Returns the member `images` of a form, in the order of its parts, or an empty object if there are none.
     func members(of form: String? = nil) -> JSONObject {
         let made = reports.withLock { $0[form] ?? [:] }

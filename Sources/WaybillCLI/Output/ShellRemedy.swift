@@ -13,6 +13,7 @@ extension Remedy {
         case .raiseImageLimit: "Raise --max-bytes."
         case .raiseImageLimitOrLowerSide: "Raise --max-bytes, or lower --min-side."
         case .convertHEIC: "Save the image as a JPEG."
+        case .salvageImage: "To keep the intact rows, use waybill shrink --salvage."
         case .decodeHEIC: "Pass --heic, or let the phone take photos as JPEG."
         case .trustAuthority: "Trust a private certificate authority with --cacert."
         case .comparePins: "Compare the server's key with --pinnedpubkey."

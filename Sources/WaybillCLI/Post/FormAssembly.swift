@@ -125,6 +125,9 @@ struct FormAssembly {
         let isJPEG = Self.isJPEG(file) || isHEIC
         files.append((name, isJPEG))
         let options = imageSettings.options(forPart: name, isJPEG: isJPEG)
+        if options == nil, imageSettings.compressesAll, Self.isHEIC(file) {
+            imageSettings.log?.addUncompressed(file.path)
+        }
         if options != nil, !isHEIC, let type = file.contentType, !Self.isJPEG(type) {
             throw .usage(
                 "-F: \(Redaction.quoted(name)) is compressed as a JPEG and can't have the type "

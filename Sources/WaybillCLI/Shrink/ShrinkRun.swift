@@ -55,7 +55,8 @@ struct ShrinkRun: Sendable {
             try each(jobs[outcomes.count - 1], result.outcome)
         }
         let hasSuccess = outcomes.contains { if case .success = $0 { true } else { false } }
-        if let file, hasSuccess, Interrupt.signal == nil {
+        if let file, let page, hasSuccess, Interrupt.signal == nil {
+            Console.standard.line("writing the report of \(Figures.count(entries.count, "image")) to \(page)")
             let report = ReportPage(options: options, entries: entries)
             try file.append(Array(report.head.utf8))
             try await order.run(Array(entries.enumerated())) { number, entry in

@@ -1,4 +1,5 @@
 import CWaybillJPEG
+import WaybillCore
 
 /// An owned libjpeg decoder: opened on bytes that do not move, and read one row group at a time.
 @safe final class Decoder: RowSource {
@@ -45,7 +46,8 @@ import CWaybillJPEG
         let result = unsafe wb_jpeg_decoder_read(raw, &status)
         guard result >= 0 else { throw JPEGError(status) }
         if let damage = JPEGError(damageIn: status), firstDamagedRow == nil {
-            guard salvages, rows > 0 else { throw damage }
+            guard rows > 0 else { throw damage }
+            guard salvages else { throw JPEGError(damage.code, "\(damage.message) \(Remedy.salvageImage)") }
             // Where data is missing is known. Other damage is noticed only some time after it began.
             firstDamagedRow = damage.code == .truncated ? Int(Double(rows) * shapes[0].pitch_y) : 0
         }

@@ -33,7 +33,13 @@ final class ImageSource {
     ) throws(JPEGError) {
         switch try ImageFormat(of: bytes, decodesHEIC: heicDecoder != nil) {
         case .heic:
-            try self.init(file: DecoderProcess(decoder: heicDecoder!, flag: flag).run(bytes))
+            let converted = try DecoderProcess(decoder: heicDecoder!, flag: flag).run(bytes)
+            do throws(JPEGError) {
+                try self.init(file: converted)
+            } catch {
+                throw JPEGError(
+                    .decoderFailed, "\(heicDecoder!.program) wrote an unusable image: \(error.message)", cause: error)
+            }
             byteCount = bytes.count
             isConverted = true
             // Decoders turn the image as the file says, but heif-convert copies the orientation of its Exif data, too.

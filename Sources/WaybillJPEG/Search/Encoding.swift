@@ -52,8 +52,8 @@ struct Encoding {
             guard let kept, kept.count <= limit else { return nil }
             return kept
         } catch {
-            // Damaged coefficients are not kept; decoding finds how much is intact.
-            guard source.salvages, error.code == .truncated || error.code == .corrupt else { throw error }
+            // Damaged coefficients are not kept; decoding finds how much is intact, and whether that is an error.
+            guard error.code == .truncated || error.code == .corrupt else { throw error }
             return nil
         }
     }

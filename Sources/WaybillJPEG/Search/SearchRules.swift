@@ -58,7 +58,7 @@ struct SearchRules {
         trialTolerance = isBest ? 0.15 : 0.20
         sizeBias = isDocument ? 0.2 : -0.1
         comparesFinely = isBest
-        triesSizes = isBest
+        triesSizes = isBest || isDocument && !isDraft
         usesTrellis = !isDraft
         scripts = isBest ? [.split, .plain, .wide, .library] : [.split]
         goodFill = isBest ? 0.997 : isDraft ? 0.985 : 0.992

@@ -96,6 +96,16 @@ import WaybillCore
         scene.expectUntouched()
     }
 
+    @Test func `a dry run of standard input does not know the size`() async throws {
+        let scene = try Scene()
+        let call = ["post", scene.server.url("/form"), "-F", "a=1", "-F", "f=@-", "--dry-run"]
+        let dry = try await scene.run(call)
+        #expect(dry.exit == .status(0) && dry.errorText == "would send 1 form, size unknown\n", "\(dry.errorText)")
+        let summary = try #require(try await scene.run(call + ["--json"]).jsonLines().last)
+        #expect(summary["total"] is NSNull && summary["files"] as? Int == 1)
+        scene.expectUntouched()
+    }
+
     @Test(arguments: [[], ["--queue"], ["--json"]]) func `a dry run fails like the real run if a file is missing`(
         _ more: [String]
     ) async throws {

@@ -94,6 +94,19 @@ import Testing
         }
     }
 
+    @Test func `a HEIC image that is not compressed causes a warning`() async throws {
+        let photo = try folder.write("photo.heic", TinyHEIC.turned)
+        let warning = "warning: \(photo) is not compressed, because it is a HEIC image. Pass --heic.\n"
+        let both = ["-F", "back=@\(photo)"]
+        let unchanged = try await Tool.run(
+            ["post", server.url(), "-F", "front=@\(card)", "--max-bytes", "60KiB"] + both)
+        #expect(unchanged.exit == .status(0) && unchanged.errorText.contains(warning), "\(unchanged.errorText)")
+        for options in [["--max-bytes", "60KiB", "--heic"], ["--max-bytes", "front=60KiB"]] {
+            let run = try await Tool.run(["post", server.url(), "-F", "front=@\(card)"] + both + options)
+            #expect(run.exit == .status(0) && !run.errorText.contains("warning"), "\(run.errorText)")
+        }
+    }
+
     @Test func `an image scaled below 600 pixels causes a warning with both remedies`() async throws {
         let warning = #/warning: .*card\.jpg: scaled down to \d+ × \d+ to fit 3\.0 KiB; text may be unreadable\. /#
         let remedy = "Raise --max-bytes or set --min-side.\n"

@@ -39,9 +39,20 @@ import Testing
         let page = "\(folder.path)/page.html"
         let run = try await Tool.run(["shrink", path, "--max-bytes", "1K", "--heic", "--report", page])
         #expect(run.exit == .status(0) && run.errorText.contains("48 × 64"), "\(run.errorText)")
+        #expect(run.errorText.hasSuffix("writing the report of 1 image to \(page)\n"), "\(run.errorText)")
         let small = try folder.read("card-waybill.jpg")
         #expect(small.count <= 1_024 && small.starts(with: [0xFF, 0xD8]))
         #expect(try String(decoding: folder.read("page.html"), as: UTF8.self).contains("class=\"enlarge\""))
+    }
+
+    @Test func `a cut file is an error that names --salvage`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("card.jpg", Array(photo.prefix(photo.count * 3 / 4)))
+        let refused = try await Tool.run(["shrink", path, "--max-bytes", "20K", "--mode", "draft"])
+        #expect(refused.exit == .status(3), "\(refused.errorText)")
+        #expect(refused.errorText.contains("use waybill shrink --salvage"), "\(refused.errorText)")
+        let salvaged = try await Tool.run(["shrink", path, "--max-bytes", "20K", "--mode", "draft", "--salvage"])
+        #expect(salvaged.exit == .status(0), "\(salvaged.errorText)")
     }
 
     @Test func `an existing file is replaced only with --force`() async throws {
