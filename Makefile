@@ -21,7 +21,7 @@
 #   make docs       build the documentation; a broken link is an error
 #   make clean      remove everything that was built
 #
-# Numbers you may set: FUZZ_SECONDS=60  THREAD_ROUNDS=5  BENCH_ROUNDS=5  BENCH_SCALE=1  BENCH_JPEG_CORPUS=folder
+# Numbers you may set: FUZZ_SECONDS=60  THREAD_ROUNDS=5  BENCH_ROUNDS=5  BENCH_SCALE=1  BENCH_JPEG_CORPUS="folder …"
 #   BENCH_SCALE=0.05 BENCH_ROUNDS=1 make bench is a trial of two minutes, which is printed only
 #   BENCH_COUNTER=callgrind make bench-check counts by valgrind where the processor's counters can't be had
 
@@ -203,13 +203,13 @@ bench-jpeg: bench-setup ## pictures, against other programs; the table goes into
 	@swift build -c release --package-path Benchmarks --product BenchLauncher
 	@tools=$$(Scripts/bench-setup where quality); $$tools/bin/python Benchmarks/JPEG/bench_jpeg.py --python "$$tools/bin/python" \
 		--cache "$$(dirname "$$tools")" --rounds $(BENCH_ROUNDS) \
-		$(if $(BENCH_JPEG_CORPUS),--corpus "$(BENCH_JPEG_CORPUS)")
+		$(if $(BENCH_JPEG_CORPUS),--corpus $(BENCH_JPEG_CORPUS))
 
 bench-colours: bench-setup ## colours of wide-gamut pictures, against littlecms
 	$(call say,Building the benchmarks)
 	@swift build -c release --package-path Benchmarks --product JPEGWorkload
 	@$$(Scripts/bench-setup where quality)/bin/python Benchmarks/JPEG/colours.py \
-		$(if $(BENCH_JPEG_CORPUS),--corpus "$(BENCH_JPEG_CORPUS)")
+		$(if $(BENCH_JPEG_CORPUS),--corpus $(BENCH_JPEG_CORPUS))
 
 fuzz: setup ## random bytes for the parsers and the encoder
 	@Scripts/fuzz $(FUZZ_SECONDS)

@@ -7,13 +7,14 @@ import argparse
 import glob
 import os
 import platform
-import statistics
+import shutil
 import sys
 import tempfile
 import time
 
 import measure
 import page
+import pages
 import tools
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -28,38 +29,78 @@ def say(text):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--corpus", help="a directory of JPEG files; default: drawn images")
+    parser.add_argument("--corpus", nargs="*", default=[], help="directories of JPEG files; default: drawn images")
     parser.add_argument("--cache", required=True, help="a directory for drawn images and quality figures")
     parser.add_argument("--python", required=True, help="a python3 with the packages of requirements.txt")
     return parser.parse_args()
 
 
-def corpus_of(options):
-    """Returns the images and their title in the page."""
+def images_of(directory):
+    found = sorted(glob.glob(os.path.join(directory, "*.jpg")) + glob.glob(os.path.join(directory, "*.jpeg")))
+    if not found:
+        raise SystemExit("bench-jpeg: %s contains no JPEG file. Name another directory with --corpus." % directory)
+    return found
+
+
+def corpora_of(options):
+    """Returns the images of each directory, by its title, and the pages of text among them and that are drawn."""
     if options.corpus:
-        directory = os.path.abspath(options.corpus)
-        name = "photos, scans and drawn cards (`BENCH_JPEG_CORPUS`)"
+        found = {os.path.basename(os.path.abspath(name)): images_of(os.path.abspath(name)) for name in options.corpus}
     else:
         directory = os.path.join(options.cache, "jpeg-scenes-1")
         os.makedirs(directory, exist_ok=True)
         say("drawing missing images")
         tools.draw(directory)
-        name = "drawn by the benchmark"
-    images = sorted(glob.glob(os.path.join(directory, "*.jpg")) + glob.glob(os.path.join(directory, "*.jpeg")))
-    if not images:
-        raise SystemExit("bench-jpeg: %s contains no JPEG file. Name another directory with --corpus." % directory)
-    return directory, images, name
+        found = {"drawn": images_of(directory)}
+    drawn = os.path.join(options.cache, "jpeg-pages-1")
+    pages.draw_all(drawn)
+    texts = [image for images in found.values() for image in images if is_page(image)]
+    texts += sorted(glob.glob(os.path.join(drawn, "*.jpg")))
+    photos = {title: [image for image in images if not is_page(image)] for title, images in found.items()}
+    return {title: images for title, images in photos.items() if images}, texts
 
 
-def stored_peers(directory, images):
-    """Returns stored results of other programs: NAME@PEER.jpg in a directory `peers` in the corpus or beside it."""
-    found = {}
-    for place in (os.path.join(directory, "peers"), os.path.join(os.path.dirname(directory), "peers")):
-        for image in images:
-            stem = os.path.splitext(os.path.basename(image))[0]
-            for path in glob.glob(os.path.join(glob.escape(place), glob.escape(stem) + "@*.jpg")):
-                found.setdefault(os.path.basename(path)[len(stem) + 1 : -4], {})[image] = path
-    return {peer: paths for peer, paths in found.items() if len(paths) == len(images)}
+def is_page(image):
+    return os.path.basename(image).startswith(("page_", "scan_"))
+
+
+def check_libraries(found, directory, image):
+    """Returns the libjpeg that each program loads. It must be the system's, except in peers that have their own."""
+    libraries = {
+        tool.name: tools.libjpeg_of(tool.command(image, os.path.join(directory, "probe.jpg"), LIMIT))
+        for tool in found if not tool.name.startswith(("mozjpeg", "cjpegli"))
+    }
+    for name, loaded in libraries.items():
+        for library, package in loaded:
+            if package.startswith("no package"):
+                raise SystemExit("bench-jpeg: %s loads a %s that is not that of the system." % (name, library))
+        if not loaded:
+            raise SystemExit("bench-jpeg: the libjpeg that %s loads cannot be determined." % name)
+    return libraries
+
+
+def judge(options, work, found, results, images, texts):
+    """Returns the figures of all results: SSIMULACRA2 of each, butteraugli of photos if it is installed, words of pages."""
+    places = [
+        ("ssimulacra2", tool.name, image, measure.output(work, tool, image))
+        for image in images for tool in found if not results[tool.name, image].problem
+    ]
+    # These take longer, so they are measured only of some programs.
+    chosen = [tool for tool in found if tool.name in ("waybill best", "waybill fast", "mozjpeg 1600", "cjpegli 1600")]
+    for metric, program, group in (
+        ("butteraugli", "butteraugli_main", [image for image in images if image not in texts]),
+        ("words", "tesseract", texts),
+    ):
+        if not shutil.which(program):
+            say("%s is not here; %s is not measured" % (program, metric))
+            continue
+        places += [
+            (metric, tool.name, image, measure.output(work, tool, image))
+            for image in group for tool in chosen if not results[tool.name, image].problem
+        ]
+    cache = os.path.join(options.cache, "jpeg-quality-2")
+    figures = measure.judged(options.python, cache, [(metric, image, made) for metric, _, image, made in places], say)
+    return {place[:3]: figure for place, figure in zip(places, figures)}
 
 
 def machine():
@@ -76,42 +117,22 @@ def machine():
 def main():
     options = arguments()
     os.makedirs(options.cache, exist_ok=True)
-    directory, images, corpus_name = corpus_of(options)
+    photos, texts = corpora_of(options)
+    images = [image for group in photos.values() for image in group] + texts
     ours = tools.ours()
-    peers, absent = tools.peers()
+    peers, absent = tools.peers(options.python)
     for name in absent:
         say("%s is not here and was left out" % name)
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as work:
-        libraries = {
-            tool.name: tools.libjpeg_of(tool.command(images[0], os.path.join(work, "probe.jpg"), LIMIT))
-            for tool in ours + peers
-        }
-        for name, found in libraries.items():
-            for library, package in found:
-                if package.startswith("no package") and not name.startswith(("mozjpeg", "cjpegli")):
-                    raise SystemExit("bench-jpeg: %s loads a %s that is not that of the system." % (name, library))
-            if not found:
-                raise SystemExit("bench-jpeg: the libjpeg that %s loads cannot be determined." % name)
+        libraries = check_libraries(ours + peers, work, images[0])
         results = measure.interleaved(ours + peers, images, LIMIT, options.rounds, work, say)
-        shares = measure.fills(ours, images, LIMITS, work, say)
-        stored = stored_peers(directory, images)
-        pairs, places = [], []
-        for image in images:
-            for tool in ours + peers:
-                if not results[tool.name, image].problem:
-                    pairs.append((image, measure.output(work, tool, image)))
-                    places.append((tool.name, image))
-            for peer, paths in sorted(stored.items()):
-                pairs.append((image, paths[image]))
-                places.append((peer, image))
-        script = os.path.join(tools.HERE, "quality.py")
-        cache = os.path.join(options.cache, "jpeg-quality.json")
-        scores = dict(zip(places, measure.scores(options.python, script, cache, pairs, say)))
+        shares = measure.fills(ours, [image for group in photos.values() for image in group], LIMITS, work, say)
+        figures = judge(options, work, ours + peers, results, images, texts)
     report = page.Report(
-        images=images, ours=ours, peers=peers, absent=absent, stored=sorted(stored), results=results,
-        shares=shares, scores=scores, libraries=libraries, limit=LIMIT, limits=LIMITS, rounds=options.rounds,
-        machine=machine(), load=load, corpus=corpus_name, date=time.strftime("%Y-%m-%d"),
+        photos=photos, texts=texts, ours=ours, peers=peers, absent=absent, results=results,
+        shares=shares, figures=figures, libraries=libraries, limit=LIMIT, limits=LIMITS, rounds=options.rounds,
+        machine=machine(), load=load, date=time.strftime("%Y-%m-%d"),
         library=tools.output_of(ours[0].command("", "", 0)[0], "library").strip(),
     )
     report.write(os.path.join(ROOT, "Docs"))

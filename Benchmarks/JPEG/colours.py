@@ -151,13 +151,13 @@ def encoded(image, icc):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", help="a directory of JPEG files; default: a drawn image")
+    parser.add_argument("--corpus", nargs="*", default=[], help="directories of JPEG files; default: a drawn image")
     options = parser.parse_args()
     check_formula()
     srgb = ImageCms.createProfile("sRGB")
     worst = 0.0
     with tempfile.TemporaryDirectory() as directory:
-        images = sorted(glob.glob(os.path.join(options.corpus, "*.jpg"))) if options.corpus else []
+        images = sorted(path for name in options.corpus for path in glob.glob(os.path.join(name, "*.jpg")))
         images.append(drawn(directory))
         print("%-18s %-8s %-22s %s" % ("space", "limit", "mean over images", "maximum (without conversion)"))
         for mode in tools.ours():

@@ -1,8 +1,10 @@
 """Measures waybill and its peers in one interleaved run, for bench_jpeg.py."""
 
+import concurrent.futures
 import os
 import statistics
 import subprocess
+import zlib
 
 import tools
 
@@ -96,22 +98,42 @@ def fills(found, images, limits, directory, say):
     return shares
 
 
-def scores(python, script, cache, pairs, say):
-    """Returns SSIMULACRA2 of (original, image) pairs, with the packages of requirements.txt."""
-    environment = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+def judged(python, cache, comparisons, say):
+    """Returns a figure for each (metric, original, image), with the packages of requirements.txt (quality.py).
+
+    Each processor has a process and a cache of its own, so that two processes never compare with the same original.
+    """
+    count = os.cpu_count()
+    queues = [[] for _ in range(count)]
+    for place, comparison in enumerate(comparisons):
+        queues[zlib.crc32(os.path.basename(comparison[1]).encode()) % count].append((place, comparison))
+    figures = [None] * len(comparisons)
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        jobs = [
+            pool.submit(judge_queue, python, "%s-%d.json" % (cache, number), queue, figures, say)
+            for number, queue in enumerate(queues)
+        ]
+        for job in jobs:
+            job.result()
+    return figures
+
+
+def judge_queue(python, cache, queue, figures, say):
+    """Fills in the figures of some comparisons, one after the other."""
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMP_THREAD_LIMIT="1", OPENBLAS_NUM_THREADS="1")
     process = subprocess.Popen(
-        [python, script, cache], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
+        [python, os.path.join(tools.HERE, "quality.py"), cache], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env=environment, text=True,
     )
-    figures = []
-    for number, (original, image) in enumerate(pairs):
-        process.stdin.write("%s\t%s\n" % (original, image))
+    for place, comparison in queue:
+        process.stdin.write("\t".join(comparison) + "\n")
         process.stdin.flush()
         line = process.stdout.readline()
         if not line:
             raise SystemExit("bench-jpeg: the quality could not be measured. Run make bench-setup.")
-        figures.append(float(line))
-        if number % 10 == 9:
-            say("quality: %d of %d" % (number + 1, len(pairs)))
+        figures[place] = float(line)
+        count = sum(figure is not None for figure in figures)
+        if count % 20 == 0:
+            say("quality: %d of %d" % (count, len(figures)))
     process.stdin.close()
     process.wait()
-    return figures

@@ -10,7 +10,6 @@ STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
   .faint { fill: #59636e }
   .grid { stroke: #d1d9e0; stroke-width: 1 }
-  .level { stroke: #818b98; stroke-width: 1; stroke-dasharray: 5 4 }
   .ours { fill: #0969da; stroke: #0969da }
   .peer { fill: #818b98; stroke: #59636e }
   .over { fill: none; stroke-width: 2 }
@@ -32,10 +31,10 @@ def remark(score, bottom, is_over):
     return " (%s)" % ", ".join(words) if words else ""
 
 
-def svg(points, levels):
-    """`points`: name, seconds, score, whether it exceeds the limit. `levels`: name, score."""
+def svg(points):
+    """`points`: name, seconds, score, whether it exceeds the limit."""
     low, high = min(p[1] for p in points) / 1.4, max(p[1] for p in points) * 1.4
-    scores = [p[2] for p in points] + [score for _, score in levels]
+    scores = [p[2] for p in points]
     # Points below the scale are drawn at the bottom edge, with the score in the label.
     bottom, top = max(20, math.floor(min(scores) / 10) * 10), math.ceil((max(scores) + 1) / 10) * 10
 
@@ -52,13 +51,6 @@ def svg(points, levels):
     for seconds in nice_seconds(low, high):
         out.append('<line class="grid" x1="%.1f" x2="%.1f" y1="%d" y2="%d"/>' % (x(seconds), x(seconds), TOP, HEIGHT - BOTTOM))
         out.append('<text class="faint" x="%.1f" y="%d" text-anchor="middle">%g s</text>' % (x(seconds), HEIGHT - BOTTOM + 20, seconds))
-    placed = []
-    for name, score in sorted(levels, key=lambda level: -level[1]):
-        height = y(score)
-        out.append('<line class="level" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>' % (LEFT, WIDTH - RIGHT, height, height))
-        label = max([height + 4] + [other + 15 for other in placed[-1:]])
-        placed.append(label)
-        out.append('<text class="faint" x="%d" y="%.1f">%s</text>' % (WIDTH - RIGHT + 8, label, html.escape(name)))
     for number, (name, seconds, score, is_over) in enumerate(points):
         kind = "ours" if name.startswith("waybill") else "peer"
         # Peers are close together: every other label is below its dot.

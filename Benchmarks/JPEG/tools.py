@@ -83,28 +83,34 @@ def pillow():
     return Tool("Pillow 1600", lambda *words: [python, script] + [str(word) for word in words], "Pillow " + version)
 
 
-def encoder(kind, program_name, marker, arguments):
-    program = shutil.which(program_name)
-    if not program or marker not in output_of(program, *arguments).lower() or not pillow():
+def encoder(kind, side, python):
+    """Returns an encoder that only has a quality setting, at most `side` pixels large, or None if it is not installed."""
+    if kind == "mozjpeg":
+        version = output_of(python, "-c", "import pyvips; print('libvips %d.%d.%d' % tuple(map(pyvips.version, range(3))))")
+        version = version.strip() if version.startswith("libvips") else None
+    else:
+        # The program does not print its version.
+        version = "in PATH" if shutil.which("cjpegli") else None
+    if not version:
         return None
-    python, script = system_python(), os.path.join(HERE, "encoder_shrink.py")
-    version = output_of(program, *arguments).split("\n")[0]
+    words = [python, os.path.join(HERE, "encoder_shrink.py"), kind, str(side)]
     return Tool(
-        kind + " 1600",
-        lambda *words: [python, script, kind, program] + [str(word) for word in words],
-        version,
+        "%s %d" % (kind, side), lambda source, target, limit: words + [source, target, str(limit)],
+        "in " + version if kind == "mozjpeg" else version,
     )
 
 
-def peers():
+def peers(python):
     """Returns the installed peers, and the names of missing ones."""
     found, absent = [], []
     for name, tool in [
         ("jpegoptim", jpegoptim()),
         ("ImageMagick", imagemagick()),
         ("Pillow", pillow()),
-        ("mozjpeg", encoder("mozjpeg", "cjpeg", "mozjpeg", ["-version"])),
-        ("cjpegli", encoder("cjpegli", "cjpegli", "jpeg", ["--help"])),
+        ("mozjpeg 1600", encoder("mozjpeg", 1600, python)),
+        ("mozjpeg 1200", encoder("mozjpeg", 1200, python)),
+        ("cjpegli 1600", encoder("cjpegli", 1600, python)),
+        ("cjpegli 1200", encoder("cjpegli", 1200, python)),
     ]:
         if tool:
             found.append(tool)

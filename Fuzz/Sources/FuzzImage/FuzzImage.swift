@@ -2,8 +2,8 @@ import Dispatch
 import WaybillJPEG
 
 /// The entry point of libFuzzer. Any input yields an image within the limit or a typed error. The first byte selects
-/// the options, raw pixels as input, whether originals are kept on failure, and whether the checksums of a PNG file are
-/// corrected. Images are small, so that more are tested.
+/// the options, raw pixels as input, whether originals are kept or salvaged on failure, and whether the checksums of a
+/// PNG file are corrected. Images are small, so that more are tested.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzImage(_ start: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let input = Array(UnsafeBufferPointer(start: start, count: size))
@@ -50,7 +50,7 @@ private func options(_ choice: UInt8, _ limit: Int) -> JPEGOptions {
         default: JPEGOptions()
         }
     options.isDocument = choice & 16 != 0
-    if choice & 32 != 0 { options.onFailure = .sendOriginal }
+    if choice & 32 != 0 { options.onFailure = choice & 8 == 0 ? .sendOriginal : .salvage }
     return options
 }
 

@@ -16,7 +16,7 @@ public struct JPEGOptions: Sendable, Hashable {
     public enum Mode: Sendable, Hashable, CaseIterable {
         /// The least work: about 0.1 seconds for a photo of 12 megapixels.
         case draft
-        /// A single size in pixels, well encoded.
+        /// A single size in pixels, well encoded. Two sizes of a page of text are compared.
         case fast
         /// Several sizes are tried and the most faithful result is kept; about twice the work of ``fast``.
         case best
