@@ -120,6 +120,19 @@ import WaybillCore
         #expect(abs(try DecodedPixels(Self.bytes(png)).picture.luma[8, 8] - 55) < 2)
     }
 
+    @Test(
+        arguments: [
+            ("cICP", [1, 13, 0, 1], []), ("cICP", [9, 16, 0, 1], ["color space"]),
+            ("cHRM", TinyPNG.primaries(red: 64_000), []), ("cHRM", TinyPNG.primaries(red: 68_000), ["color space"]),
+        ] as [(String, [UInt8], [String])])
+    func `a color space without a profile is named unless it is sRGB`(
+        chunk: String, data: [UInt8], stripped: [String]
+    ) throws {
+        var png = TinyPNG(16, 16, .rgb) { _, _ in [40, 200, 60] }
+        png.before = [TinyPNG.chunk(chunk, data)]
+        #expect(try recompress(png.encoded(), .quality(92)).report.stripped == stripped)
+    }
+
     @Test func `an embedded profile is converted and named`() throws {
         var png = TinyPNG(64, 48, .rgb) { _, _ in [40, 200, 60] }
         var profile = Array(GamutTests.displayP3.profile.dropFirst(18))
@@ -300,5 +313,12 @@ import WaybillCore
         let size = ProfileBytes.long(width) + ProfileBytes.long(height) + [8, 2, 0, 0, isInterlaced ? 1 : 0]
         return TinyPNG.signature + TinyPNG.chunk("IHDR", size) + TinyPNG.chunk("IDAT", TinyPNG.stored([0, 0]))
             + TinyPNG.chunk("IEND", [])
+    }
+}
+
+extension TinyPNG {
+    /// Returns the data of a cHRM chunk: the primaries of sRGB, with another x of red.
+    fileprivate static func primaries(red: Int) -> [UInt8] {
+        [31_270, 32_900, red, 33_000, 30_000, 60_000, 15_000, 6_000].flatMap(ProfileBytes.long)
     }
 }

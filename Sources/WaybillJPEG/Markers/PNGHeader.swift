@@ -27,6 +27,11 @@ struct PNGHeader {
         "acTL": "animation", "fcTL": "animation", "fdAT": "animation",
     ]
 
+    /// The primaries and the transfer function of sRGB (ITU-T H.273).
+    private static let sRGBCode: [UInt8] = [1, 13]
+    /// White, red, green and blue of sRGB: pairs of x and y, times 100,000.
+    private static let sRGBPrimaries = [31_270, 32_900, 64_000, 33_000, 30_000, 60_000, 15_000, 6_000]
+
     /// - Throws: ``JPEGError`` if the file has no size or ends before the image data.
     init(_ bytes: [UInt8]) throws(JPEGError) {
         let reader = BigEndianReader(bytes[...])
@@ -67,9 +72,17 @@ struct PNGHeader {
             (self.width, self.height, isInterlaced) = (width, height, data.last != 0)
         case "IDAT": hasImageData = true
         case "eXIf": orientation = ExifOrientation.find(inChunk: data) ?? 1
+        case "cICP" where !data.starts(with: Self.sRGBCode), "cHRM" where !Self.isSRGB(primaries: data):
+            // Only profiles are converted.
+            add("color space")
         default: break
         }
         if !Self.technical.contains(name) { add(Self.names[name] ?? name.filter(\.isLetter)) }
+    }
+
+    private static func isSRGB(primaries data: ArraySlice<UInt8>) -> Bool {
+        let reader = BigEndianReader(data)
+        return sRGBPrimaries.enumerated().allSatisfy { reader.long(4 * $0.offset) == $0.element }
     }
 
     private mutating func add(_ name: String) {
