@@ -1,6 +1,6 @@
 """Draws pages of text at 300 dpi, clean and as if scanned, each with its words in a text file of the same name.
 
-Nothing in Waybill was adjusted to these pages. Fonts are those that Scripts/bench-setup installs.
+The sizes that `fast` tries were chosen with the five scans; nothing was adjusted to the other pages. Fonts are those that Scripts/bench-setup installs.
 """
 
 import os

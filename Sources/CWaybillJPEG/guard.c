@@ -46,13 +46,14 @@ static void error_exit(j_common_ptr info) {
     longjmp(guard->jump, 1);
 }
 
-enum { max_stray_bytes = 64, max_stray_bytes_before_restart = 16 };
+enum { max_stray_bytes = 64, max_stray_bytes_after_data = 9 };
 
-// Some cameras leave a few bytes between segments, and some webcams 1 to 9 before restart markers. A larger number is
-// image data that was skipped because preceding data is damaged. A restart marker out of order has its own warning.
-static int is_padding(struct wb_guard *guard) {
-    int count = guard->base.msg_parm.i[0], marker = guard->base.msg_parm.i[1];
-    if (marker >= 0xD0 && marker <= 0xD7 && count > max_stray_bytes_before_restart) return 0;
+// Some cameras leave a few bytes between segments, and some webcams 1 to 9 before restart markers. A larger number after
+// image data is data that was skipped because preceding data is damaged: without restart markers, bytes that are left at
+// the end are the only sign. A restart marker out of order has its own warning.
+static int is_padding(struct wb_guard *guard, j_decompress_ptr info) {
+    int count = guard->base.msg_parm.i[0];
+    if (info->input_scan_number > 0 && count > max_stray_bytes_after_data) return 0;
     if (guard->status.stray_bytes + count > max_stray_bytes) return 0;
     guard->status.stray_bytes += count;
     return 1;
@@ -64,7 +65,7 @@ static void emit_message(j_common_ptr info, int level) {
     int code = guard->base.msg_code;
     // These warnings concern header values that do not affect pixels.
     if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM || code == JWRN_NOT_SEQUENTIAL) return;
-    if (code == JWRN_EXTRANEOUS_DATA && is_padding(guard)) return;
+    if (code == JWRN_EXTRANEOUS_DATA && is_padding(guard, (j_decompress_ptr)info)) return;
     // libjpeg continues as if the file had an EOI marker. If image data is missing, Huffman decoding warns again;
     // arithmetic decoding reads zeros.
     if (code == JWRN_JPEG_EOF) {

@@ -60,7 +60,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
         case .raiseResponseBodyLimit: "Raise limits.responseBody if a response of this size is expected."
         case .raiseImageLimit: "Raise maxBytes."
         case .raiseImageLimitOrLowerSide: "Raise maxBytes, or lower minSide."
-        case .convertHEIC: "Raise timeLimit of heicDecoder, or save the image as a JPEG."
+        case .convertHEIC: "Raise the limits of heicDecoder, or save the image as a JPEG."
         case .salvageImage: "To keep the intact rows, set onFailure to .salvage."
         case .decodeHEIC: "Set heicDecoder, or let the phone take photos as JPEG."
         case .trustAuthority: "Set tls.certificateAuthorities to trust a private certificate authority."

@@ -193,7 +193,7 @@ import WaybillCore
         #expect(failure(bytes, JPEGOptions(quality: 50)) == .corrupt)
     }
 
-    @Test(arguments: [1, 17, 64])
+    @Test(arguments: [1, 4, 9])
     func `a few stray bytes before the end are skipped and reported`(count: Int) throws {
         let stray = (0..<count).map { UInt8($0 * 7 % 251) }
         let bytes = Array(Scene.photoFile.dropLast(2)) + stray + [0xFF, 0xD9]
@@ -205,8 +205,8 @@ import WaybillCore
         }
     }
 
-    @Test func `many stray bytes are treated as corruption`() {
-        let bulk = Array(Scene.photoFile.dropLast(2)) + Array(repeating: 0x11, count: 80) + [0xFF, 0xD9]
+    @Test(arguments: [18, 40, 80]) func `many stray bytes are treated as corruption`(count: Int) {
+        let bulk = Array(Scene.photoFile.dropLast(2)) + Array(repeating: 0x11, count: count) + [0xFF, 0xD9]
         #expect(failure(bulk, JPEGOptions(quality: 50)) == .corrupt)
     }
 
@@ -218,7 +218,7 @@ import WaybillCore
         return frame.encoded()
     }
 
-    @Test(arguments: [1, 4, 9, 12, 16])
+    @Test(arguments: [1, 4, 9])
     func `a few stray bytes before restart markers do not change the picture`(count: Int) throws {
         let clean = Self.webcamFrame(stray: [])
         let frame = Self.webcamFrame(stray: (0..<count).map { UInt8($0 * 37 % 251) })

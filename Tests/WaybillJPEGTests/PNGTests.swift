@@ -123,7 +123,8 @@ import WaybillCore
     @Test(
         arguments: [
             ("cICP", [1, 13, 0, 1], []), ("cICP", [9, 16, 0, 1], ["color space"]),
-            ("cHRM", TinyPNG.primaries(red: 64_000), []), ("cHRM", TinyPNG.primaries(red: 68_000), ["color space"]),
+            ("cHRM", TinyPNG.primaries(red: 64_000, 33_000), []),
+            ("cHRM", TinyPNG.primaries(red: 68_000, 32_000), ["color space"]),
         ] as [(String, [UInt8], [String])])
     func `a color space without a profile is named unless it is sRGB`(
         chunk: String, data: [UInt8], stripped: [String]
@@ -131,13 +132,18 @@ import WaybillCore
         var png = TinyPNG(16, 16, .rgb) { _, _ in [40, 200, 60] }
         png.before = [TinyPNG.chunk(chunk, data)]
         #expect(try recompress(png.encoded(), .quality(92)).report.stripped == stripped)
+        png.before.append(TinyPNG.chunk("sRGB", [0]))
+        #expect(try recompress(png.encoded(), .quality(92)).report.stripped == [])
     }
 
     @Test func `an embedded profile is converted and named`() throws {
         var png = TinyPNG(64, 48, .rgb) { _, _ in [40, 200, 60] }
         var profile = Array(GamutTests.displayP3.profile.dropFirst(18))
         profile.replaceSubrange(0..<4, with: ProfileBytes.long(profile.count))
-        png.before = [TinyPNG.chunk("iCCP", Array("p3\0\0".utf8) + TinyPNG.stored(profile))]
+        png.before = [
+            TinyPNG.chunk("cHRM", TinyPNG.primaries(red: 68_000, 32_000)),
+            TinyPNG.chunk("iCCP", Array("p3\0\0".utf8) + TinyPNG.stored(profile)),
+        ]
         let result = try recompress(png.encoded(), .quality(95))
         #expect(result.report.convertedProfile == "Display P3")
         #expect(result.report.stripped == ["ICC profile"])
@@ -317,8 +323,8 @@ import WaybillCore
 }
 
 extension TinyPNG {
-    /// Returns the data of a cHRM chunk: the primaries of sRGB, with another x of red.
-    fileprivate static func primaries(red: Int) -> [UInt8] {
-        [31_270, 32_900, red, 33_000, 30_000, 60_000, 15_000, 6_000].flatMap(ProfileBytes.long)
+    /// Returns the data of a cHRM chunk: the primaries of sRGB, with another red.
+    fileprivate static func primaries(red x: Int, _ y: Int) -> [UInt8] {
+        [31_270, 32_900, x, y, 30_000, 60_000, 15_000, 6_000].flatMap(ProfileBytes.long)
     }
 }

@@ -57,6 +57,13 @@ import WaybillCore
         #expect(failure(Array(Self.file.dropLast(60)), original) == .truncated)
     }
 
+    @Test func `zeros instead of data leave in doubt where the damage begins`() throws {
+        let half = Self.file.count / 2
+        let zeroed = Array(Self.file.prefix(half)) + Array(repeating: 0, count: Self.file.count - half)
+        #expect(try recompress(zeroed, Self.options()).report.damagedFraction == 1)
+        #expect(try recompress(Array(Self.file.prefix(half)), Self.options()).report.damagedFraction < 1)
+    }
+
     @Test func `the error of a file that could be salvaged says so`() throws {
         let progressive = try recompress(Self.file, JPEGOptions(quality: 90)).bytes
         let files = [

@@ -119,7 +119,7 @@ extension UploadError.Code {
 
     // Images (`JPEGError.Code`)
 
-    /// The file is not a JPEG.
+    /// The image has a format that is not accepted.
     public static let notAJPEG = Self("notAJPEG")
     /// The image file is empty.
     public static let empty = Self("empty")

@@ -40,7 +40,7 @@ enum SizeArgument {
 
     /// The error for `--min-side` without `--max-bytes`.
     static let needsMaxBytes = CommandFailure.usage(
-        "--min-side requires --max-bytes. Without a limit in bytes, no image is scaled down.")
+        "--min-side applies only with --max-bytes. Add --max-bytes, or leave out --min-side.")
 
     /// Parses a time in seconds, optionally with a fraction. Returns `nil` for 0, which means "no limit" as in curl.
     static func seconds(_ text: String, for option: String) throws(CommandFailure) -> Duration? {

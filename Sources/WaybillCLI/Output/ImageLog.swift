@@ -16,6 +16,7 @@ final class ImageLog: Sendable {
     private let console: Console
     private let printsLines: Bool
     private let printsWarnings: Bool
+    private let uncompressed = Locked<Set<String>>([])
     private let reports = Locked<[String?: [Int: (part: Part, report: JPEGReport)]]>([:])
 
     /// Creates a log. It prints no lines if `isJSON` is set, and nothing at all if `isSilent` is set (`-q`).
@@ -34,11 +35,11 @@ final class ImageLog: Sendable {
         if printsWarnings, let warning = ImageText.warning(part.path, report, options) { console.line(warning) }
     }
 
-    /// Warns that a HEIC image is sent as it is, although images are compressed.
-    func addUncompressed(_ path: String) {
-        if printsWarnings {
-            console.line("warning: \(path) is not compressed, because it is a HEIC image. Pass --heic.")
-        }
+    /// Warns that an image of another format than JPEG is sent as it is, although images are compressed. Prints one
+    /// warning for each file.
+    func addUncompressed(_ path: String, _ format: String, _ remedy: String) {
+        guard printsWarnings, uncompressed.withLock({ $0.insert(path).inserted }) else { return }
+        console.line("warning: \(path) is not compressed, because it is a \(format) image. \(remedy)")
     }
 
     /// Returns the member `images` of a form, in the order of its parts, or an empty object if there are none.
@@ -58,6 +59,21 @@ enum ImageText {
     static func change(_ report: JPEGReport) -> String {
         let quality = report.quality.map { "quality \($0)" } ?? "no loss"
         return "\(Figures.size(report.originalBytes)) → \(Figures.size(report.bytes)), \(pixels(report)), \(quality)"
+    }
+
+    /// Returns the damage of an image that was salvaged, or `nil`.
+    static func damage(_ report: JPEGReport) -> String? {
+        switch report.damagedFraction {
+        case 0: nil
+        case 1: "the image data is damaged, so check the result"
+        default: "\(damagedPercent(report)) % of the image is missing"
+        }
+    }
+
+    /// Returns the percentage that may be damaged; 0 and 100 only if nothing or everything may be.
+    static func damagedPercent(_ report: JPEGReport) -> Int {
+        guard report.damagedFraction > 0, report.damagedFraction < 1 else { return Int(report.damagedFraction * 100) }
+        return min(max(Int((report.damagedFraction * 100).rounded()), 1), 99)
     }
 
     /// Returns a warning if the image was scaled down so far to meet a limit in bytes that its text may be unreadable.

@@ -125,9 +125,7 @@ struct FormAssembly {
         let isJPEG = Self.isJPEG(file) || isHEIC
         files.append((name, isJPEG))
         let options = imageSettings.options(forPart: name, isJPEG: isJPEG)
-        if options == nil, imageSettings.compressesAll, Self.isHEIC(file) {
-            imageSettings.log?.addUncompressed(file.path)
-        }
+        if options == nil, imageSettings.compressesAll { warnOfUncompressed(file, named: name, imageSettings.log) }
         if options != nil, !isHEIC, let type = file.contentType, !Self.isJPEG(type) {
             throw .usage(
                 "-F: \(Redaction.quoted(name)) is compressed as a JPEG and can't have the type "
@@ -147,6 +145,14 @@ struct FormAssembly {
             parts.append(.image(name, path: file.path, fileName: file.fileName, options, onPrepared: onPrepared))
         } else {
             parts.append(Self.part(file, named: name))
+        }
+    }
+
+    private func warnOfUncompressed(_ file: FormArgument.File, named name: String, _ log: ImageLog?) {
+        if Self.isHEIC(file) { log?.addUncompressed(file.path, "HEIC", "Pass --heic.") }
+        let formats = ["image/png": "PNG", "image/webp": "WebP"]
+        if let format = Self.contentType(of: file).flatMap({ formats[$0] }) {
+            log?.addUncompressed(file.path, format, "To compress it, name its part: --max-bytes '\(name)=SIZE'.")
         }
     }
 

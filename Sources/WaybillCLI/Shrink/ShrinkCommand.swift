@@ -8,9 +8,9 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
         commandName: "shrink",
         abstract: "Compresses images to a limit in bytes or to a quality.",
         discussion: """
-            Each result is a JPEG, upright, never larger than its original in pixels nor than a JPEG original in \
-            bytes, and has no metadata: no location, no camera, no thumbnail. It appears only when complete, and replaces nothing unless --force is \
-            given. A limit in bytes may scale an image down; --min-side limits how far. Below 600 pixels a warning is \
+            Each result is a JPEG, upright, never larger than its original in pixels nor, except for tiny ones, than a \
+            JPEG original in bytes, and has no metadata: no location, no camera, no thumbnail. It appears only when complete, and replaces nothing unless --force is \
+            given. Those who may read its original may read it; only its owner may write it, or read a report. A limit in bytes may scale an image down; --min-side limits how far. Below 600 pixels a warning is \
             printed.
 
             Several inputs are processed independently, as many concurrently as there are processors (at most four); \
@@ -84,7 +84,7 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
 
     @Flag(
         name: .customLong("salvage"),
-        help: "Compress a damaged JPEG as far as it can be decoded, and print how much is missing.")
+        help: "Compress a damaged sequential JPEG as far as it can be decoded, and print what may be damaged.")
     var salvages = false
 
     @Flag(name: .customLong("heic"), help: "Accept HEIC photos. heif-convert decodes them in a confined process.")

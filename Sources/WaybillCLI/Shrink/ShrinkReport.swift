@@ -16,11 +16,7 @@ struct ShrinkReport: Sendable {
         if image.orientation != 1 { line += ", rotated upright" }
         if let profile = image.convertedProfile { line += ", colors converted from \(profile)" }
         if let profile = image.droppedProfile { line += ", profile \(profile) dropped without conversion" }
-        if image.damagedFraction > 0 {
-            line +=
-                image.damagedFraction < 1
-                ? "; \(damagedPercent) % of the image is missing" : "; the image data is damaged, so check the result"
-        }
+        if let damage = ImageText.damage(image) { line += "; \(damage)" }
         if image.isEndMissing { line += ", added the missing end marker" }
         if !image.stripped.isEmpty { line += "; removed \(image.stripped.joined(separator: ", "))" }
         return line
@@ -34,14 +30,9 @@ struct ShrinkReport: Sendable {
         return head + ImageText.members(image) + [
             "orientation": image.orientation, "convertedProfile": image.convertedProfile,
             "droppedProfile": image.droppedProfile, "removed": image.stripped, "endMissing": image.isEndMissing,
-            "damagedPercent": damagedPercent,
+            "damagedPercent": ImageText.damagedPercent(image),
             "cpuSeconds": image.cpuTime,
         ]
-    }
-
-    private var damagedPercent: Int {
-        guard image.damagedFraction > 0, image.damagedFraction < 1 else { return Int(image.damagedFraction * 100) }
-        return min(max(Int((image.damagedFraction * 100).rounded()), 1), 99)
     }
 
     private var name: String { Self.shown(input, "standard input") }

@@ -140,11 +140,12 @@ struct ShrinkRun: Sendable {
         return result
     }
 
-    /// Returns the permissions of the original, so that a private image stays private.
+    /// Returns the permissions of the original, so that a private image stays private, but without those to write it
+    /// for others than the owner.
     private static func mode(like path: String) -> mode_t {
         var status = stat()
         guard path != "-", unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else { return 0o600 }
-        return status.st_mode & 0o666 | 0o600
+        return status.st_mode & 0o644 | 0o600
     }
 }
 

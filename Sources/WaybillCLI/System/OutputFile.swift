@@ -16,9 +16,24 @@ final class OutputFile {
     ) throws(CommandFailure) {
         self.path = path
         self.replaces = replaces
-        if !replaces, AtomicFile.exists(path) { throw Self.exists(at: path) }
+        try Self.check(path, replaces: replaces)
         file = try Self.attempt(path, "created") { () throws(SystemError) in
             try AtomicFile.make(for: path, mode: mode, isNamed: isNamed)
+        }
+    }
+
+    /// Throws if the path cannot be that of a new file. Only regular files and links are replaced.
+    private static func check(_ path: String, replaces: Bool) throws(CommandFailure) {
+        let name = Redaction.quoted(path)
+        guard let last = path.utf8.last, last != UInt8(ascii: "/") else {
+            throw .usage("The output \(name) has no file name. Add one.")
+        }
+        var status = stat()
+        guard unsafe SystemPath.with(path, { unsafe lstat($0, &status) }) == 0 else { return }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG, S_IFLNK: guard replaces else { throw exists(at: path) }
+        case S_IFDIR: throw .usage("The output \(name) is a directory. Add a file name.")
+        default: throw .usage("The output \(name) is not a regular file, and is not replaced. Choose another name.")
         }
     }
 

@@ -13,7 +13,8 @@ public import WaybillCore
 /// process continues.
 ///
 /// **Confinement**: Landlock and seccomp (Linux 5.13) deny the program the contents of all files but its input, its
-/// output, and those of the system below `/usr`, `/lib` and `/bin`, so its libraries must be there. It has no network and
+/// output, and those of the system below `/usr`, `/lib` and `/bin`, so its libraries must be there; exceptions are a few
+/// devices and the linker's cache. It has no network and
 /// no capabilities, does not inherit your environment variables, and cannot send signals to other processes or trace
 /// them. It can start threads, but no processes: a script must end with `exec`. If the kernel lacks Landlock or seccomp,
 /// or forbids their use, the program is not started, and compression fails with

@@ -1,7 +1,7 @@
 /// An error that occurs while an image is recompressed.
 ///
-/// Use ``code`` in programs and ``message`` for people: the message describes the failure and gives the remedy. When it
-/// is thrown, nothing is returned or written; a damaged image is never treated as a complete one.
+/// Use ``code`` in programs and ``message`` for people: the message describes the failure. When it is thrown, nothing is
+/// returned or written.
 public struct JPEGError: Error, Sendable {
     /// An error code. The set is open: releases may add new codes, so include a `default` in a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -43,8 +43,8 @@ extension JPEGError.Code {
     public static let corrupt = Self("corrupt")
     /// Width or height is zero, or the height is given only after the image data (a DNL segment).
     public static let noPixels = Self("noPixels")
-    /// The image has more pixels than are decoded: 268 megapixels, 65,500 per side; 64 megapixels in a progressive JPEG,
-    /// interlaced PNG or lossy WebP file; 32 in a lossless or transparent WebP file.
+    /// The image has more pixels than are decoded: 268 megapixels, 65,500 per side; 64 megapixels in a progressive JPEG
+    /// (fewer if its coefficients need more than 256 MiB), interlaced PNG or lossy WebP file; 32 in a lossless or transparent WebP file.
     public static let tooManyPixels = Self("tooManyPixels")
     /// The file has more bytes than are read: 100 MB.
     public static let tooManyBytes = Self("tooManyBytes")
@@ -72,11 +72,12 @@ extension JPEGError.Code {
     public static let notARegularFile = Self("notARegularFile")
     /// The file cannot be opened or read.
     public static let fileNotReadable = Self("fileNotReadable")
-    /// The program that decodes HEIC images (``JPEGOptions/heicDecoder``) could not decode the image, or exceeded a limit.
+    /// The program that decodes HEIC images (``JPEGOptions/heicDecoder``) could not decode the image, exceeded a limit, or
+    /// wrote no usable image.
     public static let decoderFailed = Self("decoderFailed")
     /// The program that decodes HEIC images is not installed, or cannot be started or confined on this system.
     public static let decoderUnavailable = Self("decoderUnavailable")
-    /// Memory ran out.
+    /// There is not enough memory.
     public static let outOfMemory = Self("outOfMemory")
     /// The caller cancelled the work.
     public static let cancelled = Self("cancelled")

@@ -8,15 +8,16 @@ public import WaybillCore
 /// ```
 ///
 /// With ``maxBytes``, the size in pixels and the quantization are chosen together for the best quality per byte. With
-/// ``quality`` only, the size in pixels is kept, up to ``maxPixels`` and ``maxSide``. With both, the quality is an
-/// upper bound. With neither, the image is rewritten losslessly; if that is not possible, or if it must shrink for
+/// ``quality`` only, the size in pixels is kept, up to ``maxPixels`` and ``maxSide``, unless a JPEG file would grow in
+/// bytes. With both, the quality is an upper bound for new encodings. With neither, the image is rewritten losslessly; if that is not possible, or if it must shrink for
 /// ``maxPixels`` or ``maxSide``, quality 90 is used.
 public struct JPEGOptions: Sendable, Hashable {
     /// The amount of work spent on quality.
     public enum Mode: Sendable, Hashable, CaseIterable {
         /// The least work: about 0.1 seconds for a photo of 12 megapixels.
         case draft
-        /// A single size in pixels, well encoded. Two sizes of a page of text are compared.
+        /// One size in pixels, well encoded; several for a page of text, and for an image of less than 3.2 megapixels
+        /// (at 100 KiB).
         case fast
         /// Several sizes are tried and the most faithful result is kept; about twice the work of ``fast``.
         case best

@@ -56,15 +56,18 @@ public struct JPEGPixels: Sendable {
             throw JPEGError(
                 .tooManyPixels,
                 "The image has \(width) x \(height) pixels; the limits are \(JPEGBounds.pixels / 1_000_000) megapixels "
-                    + "and \(JPEGBounds.side) pixels per side.")
+                    + "and \(JPEGBounds.side) pixels per side. Scale the image down first.")
         }
         let row = width * format.bytesPerPixel
+        guard bytesPerRow >= row else {
+            throw JPEGError(.invalidPixels, "bytesPerRow is \(bytesPerRow); a row needs at least \(row) bytes.")
+        }
         let (gaps, overflow) = bytesPerRow.multipliedReportingOverflow(by: height - 1)
-        guard bytesPerRow >= row, !overflow, bytes.count - row >= gaps else {
+        guard !overflow, bytes.count - row >= gaps else {
             throw JPEGError(
                 .invalidPixels,
-                "\(bytes.count) bytes are too few for \(height) rows of \(row) bytes with a stride of \(bytesPerRow)."
-            )
+                "\(bytes.count) bytes are too few for \(height) rows with a bytesPerRow of \(bytesPerRow). Provide the "
+                    + "missing bytes, or check the size.")
         }
     }
 }

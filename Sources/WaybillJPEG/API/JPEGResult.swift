@@ -2,7 +2,7 @@ public import WaybillCore
 
 /// A recompressed image.
 public struct JPEGResult: Sendable {
-    /// The file: JFIF, progressive, without metadata.
+    /// The JPEG file: progressive and without metadata, unless the original was kept.
     public let bytes: [UInt8]
     /// A report of the work.
     public let report: JPEGReport
@@ -39,8 +39,8 @@ public struct JPEGReport: Sendable, Hashable {
     /// The CPU time of the work, without waiting.
     public var cpuTime: Duration
     /// The removed metadata: `Exif`, `XMP`, `ICC profile`, `comment`, …, each once, and `trailing data` for data after
-    /// the image, such as previews and videos. `color space` means that a PNG file declares another one than sRGB
-    /// without a profile; its colors are not converted.
+    /// the image, such as previews and videos. `color space` means that a PNG file without a profile declares another
+    /// color space than sRGB; its colors are not converted.
     public var stripped: [String]
     /// The name of the embedded color profile if its colors were converted to sRGB, such as `Display P3`.
     public var convertedProfile: String?
@@ -50,7 +50,7 @@ public struct JPEGReport: Sendable, Hashable {
     /// The number of stray bytes between segments and before restart markers, as some cameras and webcams leave them;
     /// up to 64 are skipped. A few that precede a restart marker or the end may not be counted.
     public var strayBytes: Int
-    /// Whether the input lacks the marker at its end (EOI). No image data is missing, and the output has the marker.
+    /// Whether the input lacks the marker at its end (EOI, or IEND of a PNG file). No image data is missing, and the output has the marker.
     public var isEndMissing: Bool
     /// The part of the image, from 0 to 1, that may be damaged: the missing rows of a file that ends early, or 1 if the
     /// data is damaged, because it is not known where the damage begins. It is above 0 only with

@@ -5,6 +5,7 @@ import WaybillCore
 @safe final class Decoder: RowSource {
     private let raw: OpaquePointer
     private let salvages: Bool
+    private let endsWithZeros: Bool
     /// The number of rows of luma that were read.
     private var rows = 0
     private var firstDamagedRow: Int?
@@ -27,6 +28,7 @@ import WaybillCore
         }
         unsafe self.raw = raw
         self.salvages = salvages
+        endsWithZeros = unsafe bytes.count > 64 && bytes.suffix(64).allSatisfy { $0 == 0 }
     }
 
     deinit { unsafe wb_jpeg_decoder_close(raw) }
@@ -48,8 +50,10 @@ import WaybillCore
         if let damage = JPEGError(damageIn: status), firstDamagedRow == nil {
             guard rows > 0 else { throw damage }
             guard salvages else { throw JPEGError(damage.code, "\(damage.message) \(Remedy.salvageImage)") }
-            // Where data is missing is known. Other damage is noticed only some time after it began.
-            firstDamagedRow = damage.code == .truncated ? Int(Double(rows) * shapes[0].pitch_y) : 0
+            // Where data is missing is known. Other damage is noticed only some time after it began, and so are zeros
+            // instead of data, as an incomplete download leaves them.
+            let isCut = damage.code == .truncated && !endsWithZeros
+            firstDamagedRow = isCut ? Int(Double(rows) * shapes[0].pitch_y) : 0
         }
         rows += Int(unsafe wb_jpeg_decoder_row_count(raw, 0))
         return result == 1

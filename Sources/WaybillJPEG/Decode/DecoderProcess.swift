@@ -28,7 +28,7 @@ struct DecoderProcess {
             limit: decoder.timeLimit, longest: Self.longestMessages, endsGroup: true, unless: { flag.isSet })
         guard end == .exited(0) else { throw failure(end, messages) }
         guard let file = try output.read() else {
-            throw JPEGError(.decoderFailed, "\(program) wrote no image.\(Self.quoted(messages))")
+            throw JPEGError(.decoderFailed, "\(program) wrote no image. Save it as a JPEG.\(Self.quoted(messages))")
         }
         return file
     }
@@ -98,7 +98,9 @@ struct DecoderProcess {
         case .timedOut:
             return JPEGError(
                 .decoderFailed, "\(program) exceeded the time limit of \(decoder.timeLimit). \(Remedy.convertHEIC)")
-        case .outputExceeded: return JPEGError(.decoderFailed, "\(program) printed more than 1 MiB of messages.")
+        case .outputExceeded:
+            return JPEGError(
+                .decoderFailed, "\(program) printed more than 1 MiB of messages. Save the image as a JPEG.")
         case .killed(SIGXCPU):
             return JPEGError(.decoderFailed, "\(program) exceeded its limit of processor time. \(Remedy.convertHEIC)")
         case .killed(SIGXFSZ):
@@ -110,7 +112,9 @@ struct DecoderProcess {
                 .decoderFailed, "\(program) was killed, possibly because memory ran out. Convert fewer images at once.")
         case .killed(let signal):
             return JPEGError(
-                .decoderFailed, "\(program) crashed (signal \(signal)). The image may be damaged: save it as a JPEG.")
+                .decoderFailed,
+                "\(program) crashed (signal \(signal)): the image is damaged or needs more memory. \(Remedy.convertHEIC)"
+            )
         case .exited(let status):
             return JPEGError(
                 .decoderFailed,

@@ -10,6 +10,7 @@ extension JPEGError {
             self.init(
                 .tooManyScans, "The image has more than \(JPEGBounds.scans) scans. Save it as a baseline JPEG first."
             )
+        case wb_jpeg_memory_exceeded where status.code == 0: self = .noMemory
         case wb_jpeg_memory_exceeded:
             self.init(
                 .tooManyPixels,
@@ -19,16 +20,19 @@ extension JPEGError {
             // A truncated file may cause a libjpeg error before its end is reached.
             self =
                 Self(damageIn: status)
-                ?? .init(.corrupt, "libjpeg could not decode the image: \(text) (\(status.code)).")
+                ?? .init(.corrupt, "libjpeg could not decode the image: \(text) (\(status.code)). \(Self.copyAgain)")
         }
     }
+
+    private static let noMemory = JPEGError(.outOfMemory, "There is not enough memory. Process fewer images at once.")
+    private static let copyAgain = "Copy it again, or save it with another program."
 
     /// Creates an error from libjpeg's warnings of damage: libjpeg fills in gray and continues; this module fails.
     init?(damageIn status: wb_jpeg_status) {
         if status.is_truncated != 0 {
             self.init(.truncated, "The file ends before the image does. Copy or download it again.")
         } else if status.damage_warnings != 0 {
-            self.init(.corrupt, "The image data is damaged: \(status.text) (\(status.code)).")
+            self.init(.corrupt, "The image data is damaged: \(status.text) (\(status.code)). \(Self.copyAgain)")
         } else {
             return nil
         }

@@ -55,20 +55,9 @@ enum JPEGWriter {
     static func takeBytes(_ bytes: wb_jpeg_bytes, _ status: wb_jpeg_status) throws(JPEGError) -> [UInt8] {
         defer { unsafe wb_jpeg_bytes_free(bytes) }
         guard Int(status.outcome) == wb_jpeg_ok else {
-            throw JPEGError(writing: status)
+            throw JPEGError(status)
         }
         if let damage = JPEGError(damageIn: status) { throw damage }
         return unsafe Array(UnsafeBufferPointer(start: bytes.start, count: bytes.count))
-    }
-}
-
-extension JPEGError {
-    /// Creates an error of the C layer while writing, where out of memory is not due to the decoder's limit.
-    init(writing status: wb_jpeg_status) {
-        if Int(status.outcome) == wb_jpeg_memory_exceeded, status.code == 0 {
-            self.init(.outOfMemory, "Not enough memory to write the image.")
-        } else {
-            self.init(status)
-        }
     }
 }

@@ -56,7 +56,7 @@ import CWaybillJPEG
             let raw = unsafe wb_jpeg_writer_open(
                 Int32(size.width), Int32(size.height), components, Int32(componentCount), table.natural,
                 ScanScript.split.raw, flag.raw, &status)
-        else { throw JPEGError(writing: status) }
+        else { throw JPEGError(status) }
         unsafe self.raw = raw
     }
 

@@ -40,7 +40,7 @@ enum JPEGBounds {
             throw JPEGError(
                 .tooManyPixels,
                 "The image has \(width) x \(height) pixels; the limits are \(cap / 1_000_000) megapixels and "
-                    + "\(side) pixels per side.")
+                    + "\(side) pixels per side. Scale the image down first.")
         }
     }
 
@@ -60,7 +60,8 @@ enum JPEGBounds {
         guard header.colorModel != .unknown else {
             throw JPEGError(
                 .unsupportedComponents,
-                "The image has \(header.components.count) components; only 1, 3 or 4 are supported.")
+                "The image has \(header.components.count) components; only 1, 3 or 4 are supported. Save it as gray or RGB first."
+            )
         }
     }
 }

@@ -13,6 +13,8 @@ struct PNGHeader {
     private(set) var metadata: [String] = []
 
     private var hasImageData = false
+    private var hasOtherColors = false
+    private var declaresSRGB = false
 
     /// A file can have millions of chunks, each of which is compared to the names so far.
     private static let mostNames = 20
@@ -52,6 +54,8 @@ struct PNGHeader {
                 break
             }
         }
+        // Only profiles are converted.
+        if hasOtherColors, !declaresSRGB, !metadata.contains("ICC profile") { add("color space") }
         // A file whose image data is cut off ends here, too; libpng then reports it.
         guard width > 0 || height > 0 || hasImageData else { throw Self.truncated }
     }
@@ -72,9 +76,9 @@ struct PNGHeader {
             (self.width, self.height, isInterlaced) = (width, height, data.last != 0)
         case "IDAT": hasImageData = true
         case "eXIf": orientation = ExifOrientation.find(inChunk: data) ?? 1
-        case "cICP" where !data.starts(with: Self.sRGBCode), "cHRM" where !Self.isSRGB(primaries: data):
-            // Only profiles are converted.
-            add("color space")
+        case "cICP": hasOtherColors = hasOtherColors || !data.starts(with: Self.sRGBCode)
+        case "cHRM": hasOtherColors = hasOtherColors || !Self.isSRGB(primaries: data)
+        case "sRGB": declaresSRGB = true
         default: break
         }
         if !Self.technical.contains(name) { add(Self.names[name] ?? name.filter(\.isLetter)) }

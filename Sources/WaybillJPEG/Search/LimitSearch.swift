@@ -40,7 +40,7 @@ struct LimitSearch {
                 throw JPEGError(
                     .cannotReachLimit,
                     "The image cannot be compressed to \(rules.limit) bytes. At \(size.width) x \(size.height) pixels "
-                        + "and the lowest quality it has \(smallest). \(remedy)", smallestBytes: smallest)
+                        + "and the lowest quality it has \(smallest) bytes. \(remedy)", smallestBytes: smallest)
             }
             let share = max(0.2, min(0.8, 0.9 * Double(rules.limit) / Double(smallest)))
             let least = Double(rules.leastSide) / Double(size.longSide)

@@ -56,7 +56,8 @@ struct Recompression {
     private func run(file bytes: [UInt8], since start: Duration) throws(JPEGError) -> JPEGResult {
         guard bytes.count <= JPEGBounds.inputBytes else {
             throw JPEGError(
-                .tooManyBytes, "The file has \(bytes.count) bytes; the limit is \(JPEGBounds.inputBytes).")
+                .tooManyBytes,
+                "The file has \(bytes.count) bytes; the limit is \(JPEGBounds.inputBytes) bytes. Save a smaller image.")
         }
         let source = try open(bytes)
         do {

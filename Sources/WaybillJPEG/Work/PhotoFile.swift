@@ -33,7 +33,9 @@ enum PhotoFile {
             throw JPEGError(.notARegularFile, "\(path) is not a regular file. Use the path of an image file.")
         }
         guard status.st_size <= limit else {
-            throw JPEGError(.tooManyBytes, "\(path) has \(status.st_size) bytes; the limit is \(limit).")
+            throw JPEGError(
+                .tooManyBytes, "\(path) has \(status.st_size) bytes; the limit is \(limit) bytes. Save a smaller image."
+            )
         }
         return try contents(of: descriptor, path, size: Int(status.st_size))
     }

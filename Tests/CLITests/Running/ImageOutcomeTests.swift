@@ -107,6 +107,17 @@ import Testing
         }
     }
 
+    @Test func `a PNG that is not compressed causes one warning, whatever the number of forms`() async throws {
+        let logo = try folder.write("logo.png", TinyPNG(8, 8, .gray) { _, _ in [9] }.encoded())
+        let other = try folder.write("other.jpg", NoisePhoto.bytes(width: 640, height: 640, seed: 12))
+        let words = ["-F", "logo=@\(logo)", "-F", "f=@{}", "--max-bytes", "60KiB", "--each", card, other]
+        let run = try await Tool.run(["post", server.url()] + words)
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        let warnings = run.errorText.split(separator: "\n").filter { $0.hasPrefix("warning: ") }
+        let remedy = "To compress it, name its part: --max-bytes 'logo=SIZE'."
+        #expect(warnings == ["warning: \(logo) is not compressed, because it is a PNG image. \(remedy)"])
+    }
+
     @Test func `an image scaled below 600 pixels causes a warning with both remedies`() async throws {
         let warning = #/warning: .*card\.jpg: scaled down to \d+ × \d+ to fit 3\.0 KiB; text may be unreadable\. /#
         let remedy = "Raise --max-bytes or set --min-side.\n"

@@ -51,8 +51,41 @@ import Testing
         let refused = try await Tool.run(["shrink", path, "--max-bytes", "20K", "--mode", "draft"])
         #expect(refused.exit == .status(3), "\(refused.errorText)")
         #expect(refused.errorText.contains("use waybill shrink --salvage"), "\(refused.errorText)")
-        let salvaged = try await Tool.run(["shrink", path, "--max-bytes", "20K", "--mode", "draft", "--salvage"])
-        #expect(salvaged.exit == .status(0), "\(salvaged.errorText)")
+        let page = folder.path("page.html")
+        let salvaged = try await Tool.run([
+            "shrink", path, "--max-bytes", "20K", "--mode", "draft", "--salvage", "--report", page,
+        ])
+        let damage = #/\d+ % of the image is missing/#
+        #expect(salvaged.exit == .status(0) && salvaged.errorText.contains(damage), "\(salvaged.errorText)")
+        #expect(String(decoding: try folder.read("page.html"), as: UTF8.self).contains(damage))
+    }
+
+    @Test func `only regular files are replaced`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("card.jpg", photo)
+        try #require(unsafe mkfifo(folder.path("pipe"), 0o600) == 0)
+        let rows = [
+            (folder.path("pipe"), "is not a regular file"), (folder.path, "is a directory"),
+            (folder.path("new/"), "has no file name"),
+        ]
+        for (output, message) in rows {
+            let run = try await Tool.run(["shrink", path, "--max-bytes", "20K", "--force", "-o", output])
+            #expect(run.exit == .status(2) && run.errorText.contains(message), "\(run.errorText)")
+        }
+        var status = stat()
+        #expect(unsafe lstat(folder.path("pipe"), &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+        #expect(try folder.names() == ["card.jpg", "pipe"])
+    }
+
+    @Test(arguments: [(0o666, 0o644), (0o640, 0o640), (0o400, 0o600)] as [(mode_t, mode_t)])
+    func `the result can be read like the original`(mode: mode_t, expected: mode_t) async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("card.jpg", photo)
+        try #require(unsafe chmod(path, mode) == 0)
+        let run = try await Tool.run(["shrink", path, "--max-bytes", "20K", "--mode", "draft"])
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        var status = stat()
+        #expect(unsafe stat(folder.path("card-waybill.jpg"), &status) == 0 && status.st_mode & 0o777 == expected)
     }
 
     @Test func `an existing file is replaced only with --force`() async throws {

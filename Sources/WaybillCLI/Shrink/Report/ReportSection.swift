@@ -137,6 +137,7 @@ struct ReportSection {
         } else if let quality = report.quality {
             rows.append(("Quality", "\(quality) of 100"))
         }
+        if let damage = ImageText.damage(report) { rows.append(("Damage", damage)) }
         if report.orientation != 1 { rows.append(("Rotated", "upright, from Exif orientation \(report.orientation)")) }
         if let profile = report.convertedProfile { rows.append(("Colors", "sRGB, from \(profile)")) }
         if let profile = report.droppedProfile { rows.append(("Colors", "profile \(profile) dropped")) }
