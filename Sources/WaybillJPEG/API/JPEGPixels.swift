@@ -60,13 +60,13 @@ public struct JPEGPixels: Sendable {
         }
         let row = width * format.bytesPerPixel
         guard bytesPerRow >= row else {
-            throw JPEGError(.invalidPixels, "bytesPerRow is \(bytesPerRow); a row needs at least \(row) bytes.")
+            throw JPEGError(.invalidPixels, "Rows of \(bytesPerRow) bytes are too short: each needs at least \(row).")
         }
         let (gaps, overflow) = bytesPerRow.multipliedReportingOverflow(by: height - 1)
         guard !overflow, bytes.count - row >= gaps else {
             throw JPEGError(
                 .invalidPixels,
-                "\(bytes.count) bytes are too few for \(height) rows with a bytesPerRow of \(bytesPerRow). Provide the "
+                "\(bytes.count) bytes are too few for \(height) rows of \(bytesPerRow) bytes. Provide the "
                     + "missing bytes, or check the size.")
         }
     }
