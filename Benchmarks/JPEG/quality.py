@@ -74,15 +74,20 @@ def recognized(path, language):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode("utf-8")
 
 
+def resized(image, size, kernel, directory):
+    """Returns the path of a PNG of the image at the size."""
+    path = os.path.join(directory, "candidate.png")
+    load(image).resize(size, kernel).save(path, compress_level=1)
+    return path
+
+
 def compare_ssimulacra2(reference, image, directory):
-    candidate = os.path.join(directory, "candidate.png")
-    load(image).resize(reference.size, Image.LANCZOS).save(candidate, compress_level=1)
+    candidate = resized(image, reference.size, Image.LANCZOS, directory)
     return round(float(ssimulacra2.compute_ssimulacra2(reference.file, candidate)), 3)
 
 
 def compare_butteraugli(reference, image, directory):
-    candidate = os.path.join(directory, "candidate.png")
-    load(image).resize(reference.size, Image.LANCZOS).save(candidate, compress_level=1)
+    candidate = resized(image, reference.size, Image.LANCZOS, directory)
     run = subprocess.run(
         ["butteraugli_main", reference.file, candidate, "--pnorm", "3"], stdout=subprocess.PIPE, check=True, text=True
     )
@@ -90,8 +95,7 @@ def compare_butteraugli(reference, image, directory):
 
 
 def compare_words(reference, image, directory):
-    candidate = os.path.join(directory, "candidate.png")
-    load(image).resize(reference.original_size, Image.BICUBIC).save(candidate, compress_level=1)
+    candidate = resized(image, reference.original_size, Image.BICUBIC, directory)
     language, expected = reference.words
     seen = split(recognized(candidate, language), language)
     blocks = difflib.SequenceMatcher(None, expected, seen, autojunk=False).get_matching_blocks()

@@ -44,7 +44,8 @@ extension JPEGError.Code {
     /// Width or height is zero, or the height is given only after the image data (a DNL segment).
     public static let noPixels = Self("noPixels")
     /// The image has more pixels than are decoded: 268 megapixels, 65,500 per side; 64 megapixels in a progressive JPEG
-    /// (fewer if its coefficients need more than 256 MiB), interlaced PNG or lossy WebP file; 32 in a lossless or transparent WebP file.
+    /// (fewer if its coefficients need more than 256 MiB), interlaced PNG or lossy WebP file; 32 in a lossless or
+    /// transparent WebP file.
     public static let tooManyPixels = Self("tooManyPixels")
     /// The file has more bytes than are read: 100 MB.
     public static let tooManyBytes = Self("tooManyBytes")

@@ -9,8 +9,8 @@ public import WaybillCore
 ///
 /// With ``maxBytes``, the size in pixels and the quantization are chosen together for the best quality per byte. With
 /// ``quality`` only, the size in pixels is kept, up to ``maxPixels`` and ``maxSide``, unless a JPEG file would grow in
-/// bytes. With both, the quality is an upper bound for new encodings. With neither, the image is rewritten losslessly; if that is not possible, or if it must shrink for
-/// ``maxPixels`` or ``maxSide``, quality 90 is used.
+/// bytes. With both, the quality is an upper bound for new encodings. With neither, the image is rewritten losslessly;
+/// if that is not possible, or if it must shrink for ``maxPixels`` or ``maxSide``, quality 90 is used.
 public struct JPEGOptions: Sendable, Hashable {
     /// The amount of work spent on quality.
     public enum Mode: Sendable, Hashable, CaseIterable {

@@ -13,26 +13,27 @@ import WaybillCore
 /// thumbnail. Images are never enlarged, and a JPEG image that already fits keeps its coefficients
 /// if they need no conversion.
 ///
-/// **Input**: JPEG files with 8 bits per sample: gray, YCbCr, RGB and CMYK with any sampling, with baseline, progressive
-/// and arithmetic coding; PNG and WebP files of every kind, if the trait `Images` of the package is enabled; HEIC files, if
-/// ``JPEGOptions/heicDecoder`` is set; and uncompressed pixels (``JPEGPixels``). The format is recognized by the first bytes of a file, not by its name. New
-/// encodings are gray or YCbCr 4:2:0; kept coefficients keep their sampling. Colors of profiles made of primaries and curves, such as Display P3 and Adobe RGB, are converted to
-/// sRGB; other profiles are dropped and named in the report. CMYK is converted with the simple formula R = (255 -
-/// C)(255 - K) / 255, and so on with M and Y, because ink profiles are not read; if an Adobe segment is present, the
-/// values are interpreted as inverted.
+/// **Input**: JPEG files with 8 bits per sample: gray, YCbCr, RGB and CMYK with any sampling, with baseline,
+/// progressive and arithmetic coding; PNG and WebP files of every kind, if the trait `Images` of the package is
+/// enabled; HEIC files, if ``JPEGOptions/heicDecoder`` is set; and uncompressed pixels (``JPEGPixels``). The format is
+/// recognized by the first bytes of a file, not by its name. New encodings are gray or YCbCr 4:2:0; kept coefficients
+/// keep their sampling. Colors of profiles made of primaries and curves, such as Display P3 and Adobe RGB, are
+/// converted to sRGB; other profiles are dropped and named in the report. CMYK is converted with the simple formula R =
+/// (255 - C)(255 - K) / 255, and so on with M and Y, because ink profiles are not read; if an Adobe segment is present,
+/// the values are interpreted as inverted.
 ///
-/// Transparent pixels of PNG and WebP files are composited on white, 16 bits are rounded to 8, only
-/// the first frame of an animation is used, at its own size, and a gamma value of a PNG file without a profile is applied.
+/// Transparent pixels of PNG and WebP files are composited on white, 16 bits are rounded to 8, only the first frame of
+/// an animation is used, at its own size, and a gamma value of a PNG file without a profile is applied.
 ///
-/// **Tolerated defects**: data after the end of the image, up to 64 stray bytes, at most 9 of them in
-/// any one place after image data (``JPEGReport/strayBytes``), a missing marker at the end (``JPEGReport/isEndMissing``), and header values
-/// that do not affect pixels. Missing or damaged image data is an error and never becomes a gray area, unless
-/// ``JPEGOptions/FailurePolicy/salvage`` is chosen. Damage of a JPEG
-/// or WebP file that still decodes, such as a flipped bit in a coefficient, cannot be detected.
+/// **Tolerated defects**: data after the end of the image, up to 64 stray bytes, at most 9 of them in any one place
+/// after image data (``JPEGReport/strayBytes``), a missing marker at the end (``JPEGReport/isEndMissing``), and header
+/// values that do not affect pixels. Missing or damaged image data is an error and never becomes a gray area, unless
+/// ``JPEGOptions/FailurePolicy/salvage`` is chosen. Damage of a JPEG or WebP file that still decodes, such as a flipped
+/// bit in a coefficient, cannot be detected.
 ///
 /// The work runs on dedicated threads, one per processor but at most four, so that waiting tasks do not occupy Swift's
-/// threads, and images beyond that number wait unread. Cancelling the task ends the work within a few
-/// rows or, for a WebP file, within half of its decoding, with ``JPEGError/Code/cancelled``.
+/// threads, and images beyond that number wait unread. Cancelling the task ends the work within a few rows or, for a
+/// WebP file, within half of its decoding, with ``JPEGError/Code/cancelled``.
 ///
 /// - Complexity: Linear in the number of pixels: about 0.15 s (`fast`) to 0.35 s (`best`) of one processor for 12
 ///   megapixels under 100 KiB, with about 40 MB of memory besides the input. Progressive input adds 3 bytes per pixel

@@ -50,7 +50,8 @@ public struct JPEGReport: Sendable, Hashable {
     /// The number of stray bytes between segments and before restart markers, as some cameras and webcams leave them;
     /// up to 64 are skipped. A few that precede a restart marker or the end may not be counted.
     public var strayBytes: Int
-    /// Whether the input lacks the marker at its end (EOI, or IEND of a PNG file). No image data is missing, and the output has the marker.
+    /// Whether the input lacks the marker at its end (EOI, or IEND of a PNG file). No image data is missing, and the
+    /// output has the marker.
     public var isEndMissing: Bool
     /// The part of the image, from 0 to 1, that may be damaged: the missing rows of a file that ends early, or 1 if the
     /// data is damaged, because it is not known where the damage begins. It is above 0 only with

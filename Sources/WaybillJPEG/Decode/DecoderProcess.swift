@@ -28,7 +28,8 @@ struct DecoderProcess {
             limit: decoder.timeLimit, longest: Self.longestMessages, endsGroup: true, unless: { flag.isSet })
         guard end == .exited(0) else { throw failure(end, messages) }
         guard let file = try output.read() else {
-            throw JPEGError(.decoderFailed, "\(program) wrote no image. Save it as a JPEG.\(Self.quoted(messages))")
+            throw JPEGError(
+                .decoderFailed, "\(program) wrote no image. Save the original as a JPEG.\(Self.quoted(messages))")
         }
         return file
     }
