@@ -42,6 +42,9 @@ BENCH_JPEG_CORPUS ?=
 # Warnings of our own targets are errors. Without deterministic hashing, SwiftPM orders the -D flags of traits anew with each
 # plan, such as after a file was added, and five times in six compiles everything again.
 STRICT := SWIFT_DETERMINISTIC_HASHING=1 WAYBILL_CI=1 swift
+# Tests need no debug information, because a crash prints no backtrace (see TESTING). Without it a build takes less time.
+# SwiftPM needs the index to look for XCTest cases, even though there are none.
+LEAN := -debug-info-format none
 # The packages of samples are built where the root package is, so that its modules are compiled once for all.
 SHARED := --scratch-path .build
 # A crashing test must not leave a backtrace program behind that holds our pipe open. Eight tests at a time: with all of
@@ -84,7 +87,7 @@ setup-build: ## install what the build and the demo need
 
 build: setup ## strict build of everything, tests included
 	$(call say,Strict build: warnings are errors)
-	@$(STRICT) build --build-tests
+	@$(STRICT) build --build-tests $(LEAN)
 
 demo: setup-build ## the main job, end to end
 	$(call say,Building the sample (the first time takes a few minutes))
@@ -107,10 +110,10 @@ test-vendors: build ## our side of object stores against the vendors' own packag
 test-samples: ## the tests of the samples
 ifneq ($(wildcard Samples/Package.swift),)
 	$(call say,Tests of the samples)
-	@$(STRICT) build --package-path Samples $(SHARED) --traits All --build-tests
+	@$(STRICT) build --package-path Samples $(SHARED) --traits All --build-tests $(LEAN)
 	@$(TESTING) $(STRICT) test --package-path Samples $(SHARED) --traits All --skip-build --disable-xctest
 	$(call say,Tests of the samples beside SwiftNIO (the first time takes a few minutes))
-	@$(STRICT) build --package-path Samples/NIO $(SHARED) --build-tests
+	@$(STRICT) build --package-path Samples/NIO $(SHARED) --build-tests $(LEAN)
 	@$(TESTING) $(STRICT) test --package-path Samples/NIO $(SHARED) --skip-build --disable-xctest
 	$(call say,The one command of each sample)
 	@Scripts/tests Scripts/sample-commands
