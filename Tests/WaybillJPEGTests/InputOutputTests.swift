@@ -84,6 +84,24 @@ import WaybillCore
         #expect(try folder.names() == ["in.jpg", "out.jpg"])
     }
 
+    @Test func `only a file or a link is replaced`() async throws {
+        let folder = try TemporaryDirectory()
+        let (pipe, file, link) = (folder.path("pipe"), try folder.write("file", "old"), folder.path("link"))
+        #expect(unsafe mkfifo(pipe, 0o600) == 0 && symlink(file, link) == 0)
+        let recompressor = JPEGRecompressor(.quality(50, mode: .draft))
+        for path in [folder.path, pipe] {
+            let error = await #expect(throws: JPEGError.self) {
+                try await recompressor.recompress(.bytes(Scene.photoFile), to: path, replacing: true)
+            }
+            #expect(error?.code == .notARegularFile)
+        }
+        var status = stat()
+        #expect(unsafe lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+        let report = try await recompressor.recompress(.bytes(Scene.photoFile), to: link, replacing: true)
+        #expect(try readFile(link).count == report.bytes && folder.read("file") == Array("old".utf8))
+        #expect(try folder.names() == ["file", "link", "pipe"])
+    }
+
     @Test func `a failed write leaves no file`() async throws {
         let folder = try TemporaryDirectory()
         let recompressor = JPEGRecompressor(.quality(50, mode: .draft))

@@ -28,12 +28,12 @@ final class OutputFile {
         guard let last = path.utf8.last, last != UInt8(ascii: "/") else {
             throw .usage("The output \(name) has no file name. Add one.")
         }
-        var status = stat()
-        guard unsafe SystemPath.with(path, { unsafe lstat($0, &status) }) == 0 else { return }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG, S_IFLNK: guard replaces else { throw exists(at: path) }
-        case S_IFDIR: throw .usage("The output \(name) is a directory. Add a file name.")
-        default: throw .usage("The output \(name) is not a regular file, and is not replaced. Choose another name.")
+        switch AtomicFile.destination(path) {
+        case .free: return
+        case .file: guard replaces else { throw exists(at: path) }
+        case .directory: throw .usage("The output \(name) is a directory. Add a file name.")
+        case .special:
+            throw .usage("The output \(name) is not a regular file, and is not replaced. Choose another name.")
         }
     }
 

@@ -59,10 +59,26 @@ package final class AtomicFile: Sendable {
         return AtomicFile(FileDescriptor(owning: raw), named: name, in: directory)
     }
 
-    /// Returns whether the path exists. Does not follow a symbolic link.
-    package static func exists(_ path: String) -> Bool {
+    /// What a path refers to at which a file is to be published.
+    package enum Destination: Sendable, Hashable {
+        /// The path does not exist, or cannot be looked at; creating the file reports the reason.
+        case free
+        /// A regular file or a symbolic link, which ``AtomicFile/replace(_:)`` replaces.
+        case file
+        case directory
+        /// A device, a pipe or a socket. It is not to be replaced: others write to it.
+        case special
+    }
+
+    /// Returns what a path refers to. Does not follow a symbolic link.
+    package static func destination(_ path: String) -> Destination {
         var status = stat()
-        return unsafe SystemPath.with(path) { unsafe lstat($0, &status) } == 0
+        guard unsafe SystemPath.with(path, { unsafe lstat($0, &status) }) == 0 else { return .free }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG, S_IFLNK: return .file
+        case S_IFDIR: return .directory
+        default: return .special
+        }
     }
 
     /// Writes bytes at the file's current position.

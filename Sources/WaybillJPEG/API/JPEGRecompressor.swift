@@ -82,11 +82,12 @@ public struct JPEGRecompressor: Sendable {
     /// let report = try await recompressor.recompress(.file("front.jpg"), to: "front-small.jpg")
     /// ```
     ///
-    /// The file is readable only by its owner. Unless `replacing` is `true`, an existing file is left unchanged.
+    /// The file is readable only by its owner. Unless `replacing` is `true`, an existing file is left unchanged. A symbolic
+    /// link is replaced, not followed; a directory, device or pipe is never replaced.
     ///
     /// - Returns: The report.
-    /// - Throws: ``JPEGError``, as for an image in memory; ``JPEGError/Code/fileExists`` or
-    ///   ``JPEGError/Code/fileNotWritable`` for the output file.
+    /// - Throws: ``JPEGError``, as for an image in memory; ``JPEGError/Code/fileExists``,
+    ///   ``JPEGError/Code/notARegularFile`` or ``JPEGError/Code/fileNotWritable`` for the output file.
     public func recompress(
         _ input: JPEGInput, to path: String, replacing: Bool = false
     ) async throws(JPEGError) -> JPEGReport {

@@ -3,9 +3,15 @@ import WaybillCore
 
 /// Reads and writes whole files.
 enum PhotoFile {
-    /// Throws if the path exists, so that no work is done in vain.
+    /// Throws if the path cannot be that of the output, so that no work is done in vain.
     static func check(_ path: String, replaces: Bool) throws(JPEGError) {
-        if !replaces, AtomicFile.exists(path) { throw exists(path) }
+        switch AtomicFile.destination(path) {
+        case .free: return
+        case .file: guard replaces else { throw exists(path) }
+        case .directory: throw JPEGError(.notARegularFile, "\(path) is a directory. Add a file name.")
+        case .special:
+            throw JPEGError(.notARegularFile, "\(path) is not a regular file, and is not replaced. Use another path.")
+        }
     }
 
     /// Writes a file that appears complete or not at all, readable only by its owner.

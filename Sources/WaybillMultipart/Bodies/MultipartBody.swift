@@ -76,7 +76,7 @@ public struct MultipartBody: UploadBody {
     /// - Throws: ``BodyError/Code/fileExists`` if the path exists, even as a symbolic link.
     public func write(to path: String) async throws(BodyError) {
         let file = try await Self.onDisk(path) { () throws(SystemError) in
-            guard !AtomicFile.exists(path) else { throw SystemError(EEXIST) }
+            guard AtomicFile.destination(path) == .free else { throw SystemError(EEXIST) }
             return try AtomicFile.make(for: path)
         }
         for try await chunk in chunks {
