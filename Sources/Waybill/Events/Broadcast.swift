@@ -30,8 +30,18 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
     /// listener in the order of the calls.
     package func send(_ element: Element, to topics: Topic...) -> Wakeups {
         state.withLock { state in
-            let lists = topics.isEmpty ? Array(state.mailboxes.values) : topics.compactMap { state.mailboxes[$0] }
-            return Wakeups(lists.flatMap { $0.values }.compactMap { $0.enqueue(element) })
+            var wakeups = Wakeups()
+            func enqueue(_ mailboxes: [Int: Mailbox<Element>]) {
+                for mailbox in mailboxes.values {
+                    if let wakeup = mailbox.enqueue(element) { wakeups.wakeups.append(wakeup) }
+                }
+            }
+            if topics.isEmpty {
+                for mailboxes in state.mailboxes.values { enqueue(mailboxes) }
+            } else {
+                for topic in topics { state.mailboxes[topic].map(enqueue) }
+            }
+            return wakeups
         }
     }
 
@@ -101,7 +111,7 @@ extension Broadcast {
 package struct BroadcastWakeups<Element: Sendable>: Sendable {
     fileprivate typealias Wakeup = (waiter: CheckedContinuation<Element?, Never>, element: Element?)
 
-    private var wakeups: [Wakeup]
+    fileprivate var wakeups: [Wakeup]
 
     package init() { wakeups = [] }
 

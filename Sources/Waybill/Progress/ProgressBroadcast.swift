@@ -1,6 +1,9 @@
 import WaybillCore
 
-/// Sends the latest snapshot to any number of listeners. Without listeners, no snapshot is created.
+/// Sends the latest snapshot to any number of listeners.
+///
+/// Only a snapshot that a listener takes becomes an ``UploadProgress`` with its parts: of the many snapshots of a small
+/// upload, most are replaced before that.
 ///
 /// Each listener belongs to one handle of the upload. If a handle is cancelled while others remain, the last snapshot
 /// for its listeners has the phase `cancelled`.
@@ -10,11 +13,11 @@ final class ProgressBroadcast: Sendable {
         var parts: [BodyPart] = []
         var meter = RateMeter()
         /// The last snapshots of handles that were cancelled separately.
-        var cancelledHandles: [Int: UploadProgress] = [:]
+        var cancelledHandles: [Int: MeasuredSnapshot] = [:]
         /// The time at which the wait for a retry began.
         var waitBegan = Duration.zero
         /// Created for the first listener, because most uploads have none. The topic is the handle.
-        var listeners: Broadcast<Int, UploadProgress>?
+        var listeners: Broadcast<Int, MeasuredSnapshot>?
 
         var hasListeners: Bool { listeners?.isEmpty == false }
     }
@@ -39,19 +42,19 @@ final class ProgressBroadcast: Sendable {
     /// Returns the latest full snapshot for a handle.
     func current(for handle: Int) -> UploadProgress {
         let time = stopwatch.elapsed
-        return state.withLock { $0.cancelledHandles[handle] ?? Self.progress(&$0, at: time) }
+        return state.withLock { $0.cancelledHandles[handle] ?? Self.measure(&$0, at: time) }.progress
     }
 
     /// Records that a handle was cancelled while others remain.
     func cancelHandle(_ handle: Int) {
         let time = stopwatch.elapsed
-        let wakeups = state.withLock { state -> BroadcastWakeups<UploadProgress> in
+        let wakeups = state.withLock { state -> BroadcastWakeups<MeasuredSnapshot> in
             guard !state.snapshot.phase.isTerminal, state.cancelledHandles[handle] == nil else {
                 return BroadcastWakeups()
             }
-            var last = Self.progress(&state, at: time)
-            last.phase = .cancelled
-            last.isPaused = false
+            var last = Self.measure(&state, at: time)
+            last.snapshot.phase = .cancelled
+            last.snapshot.isPaused = false
             state.cancelledHandles[handle] = last
             guard let listeners = state.listeners else { return BroadcastWakeups() }
             var wakeups = listeners.send(last, to: handle)
@@ -77,9 +80,9 @@ final class ProgressBroadcast: Sendable {
         // A listener that is added later begins with this snapshot.
         guard hasListeners else { return }
         let time = stopwatch.elapsed
-        let wakeups = state.withLock { state -> BroadcastWakeups<UploadProgress> in
+        let wakeups = state.withLock { state -> BroadcastWakeups<MeasuredSnapshot> in
             guard let listeners = state.listeners else { return BroadcastWakeups() }
-            var wakeups = listeners.send(Self.progress(&state, at: time))
+            var wakeups = listeners.send(Self.measure(&state, at: time))
             if snapshot.phase.isTerminal { wakeups += listeners.finishAll() }
             return wakeups
         }
@@ -87,32 +90,46 @@ final class ProgressBroadcast: Sendable {
     }
 
     /// Adds a listener, which begins with the latest snapshot.
-    func listen(for handle: Int) -> BroadcastSequence<UploadProgress> {
+    func listen(for handle: Int) -> BroadcastSequence<MeasuredSnapshot> {
         let time = stopwatch.elapsed
         return state.withLock { state in
             let last = state.cancelledHandles[handle]
             let listeners = state.listeners ?? Broadcast()
             state.listeners = listeners
             return listeners.listen(
-                to: handle, first: last ?? Self.progress(&state, at: time),
+                to: handle, first: last ?? Self.measure(&state, at: time),
                 isLast: last != nil || state.snapshot.phase.isTerminal)
         }
     }
 
-    private static func progress(_ state: inout State, at time: Duration) -> UploadProgress {
+    private static func measure(_ state: inout State, at time: Duration) -> MeasuredSnapshot {
         let now = state.snapshot
         // Time in the queue, in preparation and in waits for a retry is not transfer time.
-        if now.phase.isOnWire || now.phase.isTerminal {
-            state.meter.add(acknowledged: now.acknowledged, attempt: now.attempt, at: time)
-        }
-        var retry = now.retry
-        retry?.timeLeft = max(.zero, (now.retry?.delay ?? .zero) - (time - state.waitBegan))
+        let isMeasured = now.phase.isOnWire || now.phase.isTerminal
+        if isMeasured { state.meter.add(acknowledged: now.acknowledged, attempt: now.attempt, at: time) }
+        return MeasuredSnapshot(
+            snapshot: now, parts: state.parts, bytesPerSecond: isMeasured ? state.meter.bytesPerSecond : 0,
+            waited: time - state.waitBegan)
+    }
+}
+
+/// A snapshot with the measurements at its time.
+struct MeasuredSnapshot: Sendable {
+    var snapshot: UploadSnapshot
+    let parts: [BodyPart]
+    let bytesPerSecond: Double
+    /// The time since the wait for a retry began.
+    let waited: Duration
+
+    /// The snapshot as a listener receives it.
+    var progress: UploadProgress {
+        var retry = snapshot.retry
+        retry?.timeLeft = max(.zero, (snapshot.retry?.delay ?? .zero) - waited)
         return UploadProgress(
-            phase: now.phase, attempt: now.attempt, sent: now.sent, acknowledged: now.acknowledged, total: now.total,
-            accuracy: now.accuracy,
-            bytesPerSecond: now.phase.isOnWire || now.phase.isTerminal ? state.meter.bytesPerSecond : 0,
-            parts: state.parts.map { PartProgress($0, acknowledgedOfBody: now.acknowledged) },
-            isPaused: now.isPaused, retry: retry)
+            phase: snapshot.phase, attempt: snapshot.attempt, sent: snapshot.sent, acknowledged: snapshot.acknowledged,
+            total: snapshot.total, accuracy: snapshot.accuracy, bytesPerSecond: bytesPerSecond,
+            parts: parts.map { PartProgress($0, acknowledgedOfBody: snapshot.acknowledged) },
+            isPaused: snapshot.isPaused, retry: retry)
     }
 }
 
@@ -121,7 +138,7 @@ extension UploadRun {
     func progress(for handle: Int) -> AsyncValues<UploadProgress, Never> {
         AsyncValues { [self] in
             var snapshots = listen(for: handle).makeAsyncIterator()
-            return { await snapshots.next(isolation: #isolation) }
+            return { await snapshots.next(isolation: #isolation)?.progress }
         }
     }
 }

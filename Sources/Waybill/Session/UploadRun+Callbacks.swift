@@ -8,7 +8,7 @@ extension UploadRun {
         // Listen here and not in the task, so that no snapshot from now on is missed.
         let snapshots = listen(for: handle)
         let task = Task {
-            for await progress in snapshots { body(progress) }
+            for await snapshot in snapshots { body(snapshot.progress) }
         }
         addCallbackTask(task, for: handle)
     }

@@ -101,7 +101,7 @@ final class UploadRun: Sendable {
     var snapshot: UploadSnapshot { broadcast.snapshot }
     var wantsProgress: Bool { broadcast.hasListeners || withResources { $0.isTransferPaused } }
     func currentProgress(for handle: Int) -> UploadProgress { broadcast.current(for: handle) }
-    func listen(for handle: Int) -> BroadcastSequence<UploadProgress> { broadcast.listen(for: handle) }
+    func listen(for handle: Int) -> BroadcastSequence<MeasuredSnapshot> { broadcast.listen(for: handle) }
 
     /// Waits for the result of a handle, or of the upload if it is `nil`.
     func result(for handle: Int?) async -> Result<UploadResponse, UploadError> {

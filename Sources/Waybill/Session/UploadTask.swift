@@ -91,14 +91,14 @@ extension UploadTask {
         let (run, handle) = (run, handle)
         let result = await withTaskCancellationHandler {
             guard let onProgress else { return await run.result(for: handle) }
-            var last: UploadProgress?
-            for await progress in run.progress(for: handle) {
-                last = progress
-                onProgress(progress)
+            var hasEnded = false
+            for await measured in run.listen(for: handle) {
+                hasEnded = measured.snapshot.phase.isTerminal
+                onProgress(measured.progress)
             }
             let result = await run.result(for: handle)
             // In a cancelled task the iteration ends early. Report the terminal snapshot nevertheless, as documented.
-            if last?.phase.isTerminal != true { onProgress(run.currentProgress(for: handle)) }
+            if !hasEnded { onProgress(run.currentProgress(for: handle)) }
             return result
         } onCancel: {
             run.cancel(handle)
