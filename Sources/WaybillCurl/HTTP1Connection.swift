@@ -90,7 +90,8 @@ import WaybillCore
         return count < 0 && (errno == EAGAIN || errno == EINTR)
     }
 
-    func send(_ bytes: UnsafeRawBufferPointer) -> Result {
+    /// Sends bytes. With `fillsSegments`, the encrypted records of one piece are sent in full segments.
+    func send(_ bytes: UnsafeRawBufferPointer, fillsSegments: Bool) -> Result {
         guard !isClosed else { return .end }
         guard let tls else {
             let flags = Int32(MSG_DONTWAIT | MSG_NOSIGNAL)
@@ -99,10 +100,9 @@ import WaybillCore
             written += Int64(count)
             return .bytes(count)
         }
-        // The records of one piece are sent in full segments.
-        let isLong = bytes.count > TLSByteCounter.maxRecordSize
-        if isLong { wb_set_corked(socket, 1) }
-        defer { if isLong { wb_set_corked(socket, 0) } }
+        let isCorked = fillsSegments && bytes.count > TLSByteCounter.maxRecordSize
+        if isCorked { wb_set_corked(socket, 1) }
+        defer { if isCorked { wb_set_corked(socket, 0) } }
         var count = 0
         let code = unsafe curl_easy_send(tls.raw, bytes.baseAddress, bytes.count, &count)
         return Self.result(code, count: count, of: tls)

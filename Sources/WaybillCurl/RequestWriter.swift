@@ -22,6 +22,9 @@ struct RequestWriter {
     private(set) var counter = SentByteCounter()
     private var buffer: OutputBuffer?
     private var direct: DirectSend
+    /// Whether encrypted records are sent in full segments, which takes less time of the processor. A short body that is
+    /// sent alone is sent record by record, so that the peer can decrypt one while the next is encrypted.
+    private var fillsSegments = true
 
     init(_ request: TransferRequest) {
         direct = DirectSend(request)
@@ -66,7 +69,9 @@ struct RequestWriter {
         _ head: [UInt8], of transfer: Transfer, isReused: Bool, waitsUntil: ContinuousClock.Instant?
     ) {
         guard let engine = transfer.engine else { return }
-        let bodyCapacity = Self.bufferSize(for: transfer.request, isAlone: engine.runsOne)
+        let isAlone = engine.runsOne
+        fillsSegments = !isAlone || !Self.isShort(transfer.request)
+        let bodyCapacity = Self.bufferSize(for: transfer.request, isAlone: isAlone)
         buffer = engine.buffers.take(capacity: head.count + OutputBuffer.chunkOverhead + bodyCapacity)
         buffer?.append(head)
         counter.begin(headSize: head.count)
@@ -85,8 +90,11 @@ struct RequestWriter {
 
     /// The number of body bytes that are read at a time. A body of up to 120 KiB is sent in one piece.
     private static func bufferSize(for request: TransferRequest, isAlone: Bool) -> Int {
-        let isShort = request.options.rateLimit == nil && (request.body?.length ?? .max) < 1 << 20
-        return isShort ? 120 << 10 : EasyHandle.uploadBufferSize(for: request, isAlone: isAlone)
+        isShort(request) ? 120 << 10 : EasyHandle.uploadBufferSize(for: request, isAlone: isAlone)
+    }
+
+    private static func isShort(_ request: TransferRequest) -> Bool {
+        request.options.rateLimit == nil && (request.body?.length ?? .max) < 1 << 20
     }
 
     /// The wait for a `100 Continue` is over: the body may be sent.
@@ -125,7 +133,7 @@ struct RequestWriter {
         }
         while let buffer, !buffer.isEmpty, connection.isWritable {
             let unsent = unsafe buffer.unsent
-            switch unsafe connection.send(unsent) {
+            switch unsafe connection.send(unsent, fillsSegments: fillsSegments) {
             case .bytes(let count):
                 counter.add(body: buffer.removeFirst(count), total: count)
                 if count < unsent.count { connection.isWritable = false }
