@@ -2,8 +2,7 @@ import WaybillCore
 
 /// Sends the latest snapshot to any number of listeners.
 ///
-/// Only a snapshot that a listener takes becomes an ``UploadProgress`` with its parts: of the many snapshots of a small
-/// upload, most are replaced before that.
+/// A snapshot becomes an ``UploadProgress`` with its parts only when a listener takes it. Some are replaced before that.
 ///
 /// Each listener belongs to one handle of the upload. If a handle is cancelled while others remain, the last snapshot
 /// for its listeners has the phase `cancelled`.
