@@ -13,7 +13,9 @@ struct PNGHeader {
     private(set) var metadata: [String] = []
 
     private var hasImageData = false
-    private var hasOtherColors = false
+    /// Whether the code of the color space is that of sRGB; `nil` without a code.
+    private var isCodeOfSRGB: Bool?
+    private var hasOtherPrimaries = false
     private var declaresSRGB = false
 
     /// A file can have millions of chunks, each of which is compared to the names so far.
@@ -54,8 +56,7 @@ struct PNGHeader {
                 break
             }
         }
-        // Only profiles are converted.
-        if hasOtherColors, !declaresSRGB, !metadata.contains("ICC profile") { add("color space") }
+        if isInUnconvertedSpace { add("color space") }
         // A file whose image data is cut off ends here, too; libpng then reports it.
         guard width > 0 || height > 0 || hasImageData else { throw Self.truncated }
     }
@@ -76,12 +77,19 @@ struct PNGHeader {
             (self.width, self.height, isInterlaced) = (width, height, data.last != 0)
         case "IDAT": hasImageData = true
         case "eXIf": orientation = ExifOrientation.find(inChunk: data) ?? 1
-        case "cICP": hasOtherColors = hasOtherColors || !data.starts(with: Self.sRGBCode)
-        case "cHRM": hasOtherColors = hasOtherColors || !Self.isSRGB(primaries: data)
+        case "cICP": isCodeOfSRGB = isCodeOfSRGB ?? data.starts(with: Self.sRGBCode)
+        case "cHRM": hasOtherPrimaries = !Self.isSRGB(primaries: data)
         case "sRGB": declaresSRGB = true
         default: break
         }
         if !Self.technical.contains(name) { add(Self.names[name] ?? name.filter(\.isLetter)) }
+    }
+
+    /// Whether the colors are not those of sRGB and are not converted: only profiles are. A code has precedence over a
+    /// profile, a profile over the declaration of sRGB, and that over primaries (PNG, third edition).
+    private var isInUnconvertedSpace: Bool {
+        if let isCodeOfSRGB { return !isCodeOfSRGB }
+        return hasOtherPrimaries && !declaresSRGB && !metadata.contains("ICC profile")
     }
 
     private static func isSRGB(primaries data: ArraySlice<UInt8>) -> Bool {
