@@ -2,7 +2,7 @@ import WaybillCore
 
 /// Sends the latest snapshot to any number of listeners.
 ///
-/// A snapshot becomes an ``UploadProgress`` with its parts only when a listener takes it. Some are replaced before that.
+/// A snapshot becomes an ``UploadProgress`` with its parts only when a listener takes it; some are replaced before.
 ///
 /// Each listener belongs to one handle of the upload. If a handle is cancelled while others remain, the last snapshot
 /// for its listeners has the phase `cancelled`.

@@ -82,8 +82,8 @@ public struct JPEGRecompressor: Sendable {
     /// let report = try await recompressor.recompress(.file("front.jpg"), to: "front-small.jpg")
     /// ```
     ///
-    /// The file is readable only by its owner. Unless `replacing` is `true`, an existing file is left unchanged. A symbolic
-    /// link is replaced, not followed; a directory, device or pipe is never replaced.
+    /// The file is readable only by its owner. Unless `replacing` is `true`, an existing file is left unchanged. A
+    /// symbolic link is replaced, not followed; a directory, device, pipe or socket is never replaced.
     ///
     /// - Returns: The report.
     /// - Throws: ``JPEGError``, as for an image in memory; ``JPEGError/Code/fileExists``,

@@ -39,8 +39,8 @@ public struct JPEGReport: Sendable, Hashable {
     /// The CPU time of the work, without waiting.
     public var cpuTime: Duration
     /// The removed metadata: `Exif`, `XMP`, `ICC profile`, `comment`, …, each once, and `trailing data` for data after
-    /// the image, such as previews and videos. `color space` means that a PNG file without a profile declares another
-    /// color space than sRGB; its colors are not converted.
+    /// the image, such as previews and videos. `color space` means that a PNG file declares another color space than
+    /// sRGB in a way that is not converted: by a code (cICP), or by primaries (cHRM) without a profile.
     public var stripped: [String]
     /// The name of the embedded color profile if its colors were converted to sRGB, such as `Display P3`.
     public var convertedProfile: String?
