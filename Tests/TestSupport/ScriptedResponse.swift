@@ -61,10 +61,11 @@ package struct ScriptedResponse: Sendable {
     }
 
     private static let reasons = [
-        100: "Continue", 102: "Processing", 103: "Early Hints", 200: "OK", 201: "Created",
-        203: "Non-Authoritative Information", 204: "No Content", 303: "See Other", 307: "Temporary Redirect",
-        400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-        409: "Conflict", 413: "Content Too Large", 417: "Expectation Failed", 429: "Too Many Requests",
-        500: "Internal Server Error", 503: "Service Unavailable",
+        100: "Continue", 102: "Processing", 103: "Early Hints", 104: "Upload Resumption Supported", 200: "OK",
+        201: "Created", 203: "Non-Authoritative Information", 204: "No Content", 303: "See Other",
+        307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+        405: "Method Not Allowed", 409: "Conflict", 410: "Gone", 412: "Precondition Failed", 413: "Content Too Large",
+        415: "Unsupported Media Type", 417: "Expectation Failed", 423: "Locked", 429: "Too Many Requests",
+        460: "Checksum Mismatch", 500: "Internal Server Error", 503: "Service Unavailable",
     ]
 }
