@@ -24,9 +24,29 @@ public protocol UploadBody: Sendable {
     /// - Throws: The reason why the body can't be read, such as a file that is missing or was changed since its length
     ///   was determined, or an error if a second reader of a one-shot body is requested.
     func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader
+
+    /// Creates the reader of a range of the body, as each request of a resumable upload needs it.
+    ///
+    /// The default implementation reads the bytes before the range and discards them, so its cost grows with the start
+    /// of the range. The bodies of this package begin at the start of the range.
+    ///
+    /// - Parameters:
+    ///   - range: The range. Only if the length of the body is unknown may it end behind the last byte.
+    ///   - wake: As for ``makeReader(wake:)``.
+    /// - Returns: A reader at the first byte of the range, which ends after its last byte. If files are part of the
+    ///   body, it has checked before its end that they are unchanged.
+    /// - Throws: As ``makeReader(wake:)``.
+    func makeReader(for range: Range<Int64>, wake: @escaping @Sendable () -> Void) throws -> any BodyReader
 }
 
 extension UploadBody {
+    /// Reads the bytes before the range and discards them.
+    public func makeReader(
+        for range: Range<Int64>, wake: @escaping @Sendable () -> Void
+    ) throws -> any BodyReader {
+        RangeReader(try makeReader(wake: wake), range: range, bodyLength: length, wake: wake)
+    }
+
     /// `nil`: the body does not determine its content type.
     public var contentType: String? { nil }
     /// No parts.

@@ -73,6 +73,10 @@ private struct TypedBody: UploadBody {
     var isReplayable: Bool { body.isReplayable }
 
     func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader { try body.makeReader(wake: wake) }
+
+    func makeReader(for range: Range<Int64>, wake: @escaping @Sendable () -> Void) throws -> any BodyReader {
+        try body.makeReader(for: range, wake: wake)
+    }
 }
 
 extension DurableFileUpload: CustomStringConvertible {

@@ -8,7 +8,7 @@ public import WaybillCore
 public struct DataBody: UploadBody {
     /// The content type, if it was given.
     public let contentType: String?
-    private let segments: SegmentList
+    let segments: SegmentList
 
     /// Creates a body from bytes.
     public init(_ bytes: some Sequence<UInt8>, contentType: String? = nil) {
@@ -26,6 +26,13 @@ public struct DataBody: UploadBody {
     /// Creates the reader of one attempt. It never returns `BodyRead.later`.
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
         try SegmentReader(segments, disk: DiskAccess(), holdsBack: false, wake: wake)
+    }
+
+    /// Creates a reader of a range. It never returns `BodyRead.later`.
+    public func makeReader(
+        for range: Range<Int64>, wake: @escaping @Sendable () -> Void
+    ) throws(BodyError) -> any BodyReader {
+        try SegmentReader(segments, range: range, disk: DiskAccess(), holdsBack: false, wake: wake)
     }
 }
 

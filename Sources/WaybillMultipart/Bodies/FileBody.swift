@@ -14,7 +14,7 @@ public import WaybillCore
 public struct FileBody: UploadBody {
     /// The content type: as given, or derived from the file name extension.
     public let contentType: String?
-    private let segments: SegmentList
+    let segments: SegmentList
     /// Access to files; changed by tests.
     package var disk = DiskAccess()
 
@@ -84,6 +84,13 @@ public struct FileBody: UploadBody {
     /// Creates the reader of one attempt. The file is opened at the first read.
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
         try SegmentReader(segments, disk: disk, holdsBack: true, wake: wake)
+    }
+
+    /// Creates a reader of a range.
+    public func makeReader(
+        for range: Range<Int64>, wake: @escaping @Sendable () -> Void
+    ) throws(BodyError) -> any BodyReader {
+        try SegmentReader(segments, range: range, disk: disk, holdsBack: true, wake: wake)
     }
 }
 

@@ -51,6 +51,19 @@ public struct MultipartBody: UploadBody {
         try SegmentReader(segments, disk: disk, holdsBack: false, wake: wake)
     }
 
+    /// Creates a reader of a range. It opens only files that the range touches; a stream is read from its copy if there
+    /// is one, otherwise from its beginning.
+    ///
+    /// - Throws: As ``makeReader(wake:)``.
+    public func makeReader(
+        for range: Range<Int64>, wake: @escaping @Sendable () -> Void
+    ) throws(BodyError) -> any BodyReader {
+        guard length != nil else {
+            return RangeReader(try makeReader(wake: wake), range: range, bodyLength: nil, wake: wake)
+        }
+        return try SegmentReader(segments, range: range, disk: disk, holdsBack: false, wake: wake)
+    }
+
     /// The bytes in chunks of at most 64 KiB, read on demand. Each iteration starts from the beginning.
     ///
     /// Leaving the loop closes the files. Cancelling the task throws ``BodyError/Code/cancelled``.

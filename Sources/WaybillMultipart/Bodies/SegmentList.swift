@@ -23,6 +23,11 @@ struct SegmentList: Sendable {
     // Small adjacent segments are joined, so that a reader copies headers, fields and line breaks as one block.
     private var joined: [UInt8] = []
 
+    /// Whether the check of the files comes after the last byte.
+    var endsWithVerification: Bool {
+        if case .verification = segments.last { true } else { false }
+    }
+
     /// The total length, or `nil` if the length of a stream is unknown.
     var length: Int64? { isLengthKnown ? knownLength : nil }
 
@@ -80,6 +85,55 @@ struct SegmentList: Sendable {
         guard !joined.isEmpty else { return }
         segments.append(.bytes(joined))
         joined = []
+    }
+
+    /// Returns the segments of a range of a body of known length. It ends with a check of its files.
+    func slice(_ range: Range<Int64>) -> SegmentList {
+        guard range != 0..<knownLength else { return self }
+        var slice = SegmentList()
+        var start: Int64 = 0
+        for segment in segments where start < range.upperBound {
+            let count = self.count(of: segment)
+            let part = range.clamped(to: start..<start + count)
+            start += count
+            guard !part.isEmpty else { continue }
+            let (lower, upper) = (part.lowerBound - start + count, part.upperBound - start + count)
+            switch segment {
+            case .bytes(let bytes): slice.append(Array(bytes[Int(lower)..<Int(upper)]))
+            case .file(let file): slice.append(file.slice(lower..<upper))
+            case .stream(let number): slice.append(streams[number].slice(lower..<upper))
+            case .verification: break
+            }
+        }
+        // The last range leaves only if no file has changed since the first.
+        if range.upperBound == knownLength { slice.sources = sources }
+        slice.appendVerification()
+        return slice.finished()
+    }
+
+    /// Returns the list with all occurrences of `old` in its bytes replaced by as many bytes.
+    func replacing(_ old: [UInt8], with new: [UInt8]) -> SegmentList {
+        precondition(old.count == new.count && !old.isEmpty)
+        var list = self
+        list.segments = segments.map { segment in
+            guard case .bytes(var bytes) = segment else { return segment }
+            var start = 0
+            while let place = ByteSearch.find(old, in: bytes.span, from: start) {
+                bytes.replaceSubrange(place..<place + old.count, with: new)
+                start = place + old.count
+            }
+            return .bytes(bytes)
+        }
+        return list
+    }
+
+    private func count(of segment: Segment) -> Int64 {
+        switch segment {
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(let slice): slice.count
+        case .stream(let number): streams[number].length ?? 0
+        case .verification: 0
+        }
     }
 
     private static let maxJoinedSegmentBytes = 4_096

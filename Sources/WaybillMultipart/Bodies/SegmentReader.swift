@@ -42,6 +42,15 @@ final class SegmentReader: FileSendingReader {
         self.wake = wake
     }
 
+    /// Creates a reader of a range of a list. The files are checked before the last byte of the range is read.
+    convenience init(
+        _ list: SegmentList, range: Range<Int64>, disk: DiskAccess, holdsBack: Bool,
+        wake: @escaping @Sendable () -> Void
+    ) throws(BodyError) {
+        let slice = list.slice(range)
+        try self.init(slice, disk: disk, holdsBack: holdsBack || slice.endsWithVerification, wake: wake)
+    }
+
     func read(into output: inout OutputRawSpan) throws(BodyError) -> BodyRead {
         if let failure { throw failure }
         do {

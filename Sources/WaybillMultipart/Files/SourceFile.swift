@@ -167,6 +167,16 @@ struct FileSlice: Sendable {
         range = 0..<source.stamp.size
     }
 
+    private init(source: SourceFile, range: Range<Int64>) {
+        self.source = source
+        self.range = range
+    }
+
+    /// Returns a part of the slice, relative to its start.
+    func slice(_ part: Range<Int64>) -> FileSlice {
+        FileSlice(source: source, range: range.lowerBound + part.lowerBound..<range.lowerBound + part.upperBound)
+    }
+
     /// Creates a slice of a range of a file, or of the whole file if `range` is `nil`.
     ///
     /// - Throws: ``BodyError/Code/invalidRange`` if the range exceeds the file.

@@ -21,6 +21,9 @@ final class CopiedStream: Sendable {
     /// - Returns: The bytes read so far, which the reader has to repeat first; `nil` if there are none.
     func attach(_ slot: ChunkSlot) -> SourceFile? { core.attach(slot) }
 
+    /// The number of bytes in the copy; it only grows.
+    var copiedBytes: Int64 { core.copiedBytes }
+
     // Separate from the outer object, so that the task does not keep alive the object whose deinit cancels it.
     private final class Core: Sendable {
         private struct State: Sendable {
@@ -72,6 +75,8 @@ final class CopiedStream: Sendable {
             }
             return copied
         }
+
+        var copiedBytes: Int64 { state.withLock { $0.written } }
 
         func abandon() {
             let (task, reader, waiter) = state.withLock { state in
@@ -148,6 +153,7 @@ final class CopiedStream: Sendable {
 /// Repeats the copy of a stream and continues with the stream.
 final class CopiedStreamReader: BodyReader {
     private let stream: CopiedStream
+    private let start: Int64
     private let length: Int64?
     private let slot: ChunkSlot
     private let disk: DiskAccess
@@ -156,11 +162,13 @@ final class CopiedStreamReader: BodyReader {
     private var copy: SegmentReader?
     private var rest: SequenceReader?
 
+    /// Creates a reader that starts at an offset within the copy.
     init(
-        _ stream: CopiedStream, length: Int64?, slot: ChunkSlot, disk: DiskAccess, at location: PartLocation?,
-        wake: @escaping @Sendable () -> Void
+        _ stream: CopiedStream, from start: Int64, length: Int64?, slot: ChunkSlot, disk: DiskAccess,
+        at location: PartLocation?, wake: @escaping @Sendable () -> Void
     ) {
         self.stream = stream
+        self.start = start
         self.length = length
         self.slot = slot
         self.disk = disk
@@ -194,7 +202,7 @@ final class CopiedStreamReader: BodyReader {
         let copied = stream.attach(slot)
         if let copied {
             var list = SegmentList()
-            list.append(FileSlice(copied))
+            list.append(FileSlice(copied).slice(start..<copied.stamp.size))
             copy = try SegmentReader(list.finished(), disk: disk, holdsBack: false, wake: wake)
         }
         let rest = SequenceReader(length: length, received: copied?.stamp.size ?? 0, slot: slot, at: location) { nil }

@@ -40,4 +40,14 @@ public struct SequenceBody: UploadBody {
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
         try source.makeReader(disk: DiskAccess(), wake: wake)
     }
+
+    /// Creates a reader of a range: from the copy of the stream if there is one, otherwise from the beginning of a new
+    /// stream.
+    ///
+    /// - Throws: As ``makeReader(wake:)``.
+    public func makeReader(
+        for range: Range<Int64>, wake: @escaping @Sendable () -> Void
+    ) throws(BodyError) -> any BodyReader {
+        try source.slice(range).makeReader(disk: DiskAccess(), wake: wake)
+    }
 }
