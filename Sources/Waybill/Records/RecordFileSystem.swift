@@ -1,33 +1,33 @@
 import Glibc
-import WaybillCore
+package import WaybillCore
 import WaybillMultipart
 
 /// The system calls behind records. Each opens a name relative to an open directory, does not follow symbolic links,
 /// and checks the owner of the file before it trusts the content.
-enum RecordFileSystem {
+package enum RecordFileSystem {
     /// The maximum size of a record file. A record of 10,000 parts has about 2 MB.
-    static let maximumFileSize = 8 << 20
+    package static let maximumFileSize = 8 << 20
 
     /// Runs a closure on a thread where blocking on a disk is allowed.
-    static func run<Value: Sendable>(
-        _ work: @escaping @Sendable () throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
-        let result: Result<Value, StoreError>
+    package static func run<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(RecordError) -> Value
+    ) async throws(RecordError) -> Value {
+        let result: Result<Value, RecordError>
         do throws(BodyError) {
             result = try await ReaderPool.shared.run { () throws(BodyError) in
-                Result { () throws(StoreError) in try work() }
+                Result { () throws(RecordError) in try work() }
             }
         } catch {
-            throw StoreError(.recordDirectoryUnusable, error.message, cause: error)
+            throw RecordError(.unusable, error.message)
         }
         return try result.get()
     }
 
     /// Opens a directory that only this user can access, and creates it if it does not exist.
-    static func openDirectory(_ path: String) throws(StoreError) -> FileDescriptor {
+    package static func openDirectory(_ path: String) throws(RecordError) -> FileDescriptor {
         guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-            throw StoreError(
-                .recordDirectoryUnusable, "The path of the record directory must be absolute: \(shown(path))")
+            throw RecordError(
+                .unusable, "The path of the record directory must be absolute: \(shown(path))")
         }
         createDirectories(path)
         let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -42,7 +42,9 @@ enum RecordFileSystem {
     }
 
     /// Creates and locks a file; returns `nil` if another task or process has locked it.
-    static func lock(_ name: String, in folder: FileDescriptor, _ path: String) throws(StoreError) -> FileDescriptor? {
+    package static func lock(_ name: String, in folder: FileDescriptor, _ path: String) throws(RecordError)
+        -> FileDescriptor?
+    {
         while true {
             let raw = unsafe openat(folder.raw, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
             guard raw >= 0 else { throw unusable(path, "does not allow a lock file: \(SystemError.last)") }
@@ -69,7 +71,8 @@ enum RecordFileSystem {
     }
 
     /// Returns the bytes of a file that only this user can access; `nil` if it does not exist.
-    static func read(_ name: String, in folder: FileDescriptor, _ path: String) throws(StoreError) -> [UInt8]? {
+    package static func read(_ name: String, in folder: FileDescriptor, _ path: String) throws(RecordError) -> [UInt8]?
+    {
         let raw = unsafe openat(folder.raw, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard raw >= 0 else {
             if errno == ENOENT { return nil }
@@ -98,9 +101,9 @@ enum RecordFileSystem {
     }
 
     /// Writes a new file, syncs it to disk, and renames it over the old one.
-    static func replace(
+    package static func replace(
         _ name: String, in folder: FileDescriptor, with bytes: [UInt8], _ path: String
-    ) throws(StoreError) {
+    ) throws(RecordError) {
         let fresh = "\(name).new"
         // Remove a leftover of a crash. The lock ensures exclusive access.
         remove(fresh, in: folder)
@@ -117,7 +120,7 @@ enum RecordFileSystem {
     }
 
     /// Removes a file. Does nothing if it does not exist.
-    static func remove(_ name: String, in folder: FileDescriptor) {
+    package static func remove(_ name: String, in folder: FileDescriptor) {
         unsafe _ = unlinkat(folder.raw, name, 0)
     }
 
@@ -130,7 +133,7 @@ enum RecordFileSystem {
         }
     }
 
-    private static func look(at file: FileDescriptor, _ path: String) throws(StoreError) -> stat {
+    private static func look(at file: FileDescriptor, _ path: String) throws(RecordError) -> stat {
         var status = stat()
         guard unsafe fstat(file.raw, &status) == 0 else {
             throw unusable(path, "can't be examined: \(SystemError.last)")
@@ -138,30 +141,19 @@ enum RecordFileSystem {
         return status
     }
 
-    private static func shown(_ path: String) -> String { StoreError.shown(path) }
+    private static func shown(_ path: String) -> String {
+        let kept = path.unicodeScalars.prefix(300)
+        let isCut = kept.endIndex < path.unicodeScalars.endIndex
+        return Redaction.escaped(String(String.UnicodeScalarView(kept)) + (isCut ? "…" : ""))
+    }
 
     private static func unusable(
         _ path: String, _ why: String, _ remedy: String = "Use another directory, or none."
-    ) -> StoreError {
-        StoreError(.recordDirectoryUnusable, "The record directory \(shown(path)) \(why). \(remedy)")
+    ) -> RecordError {
+        RecordError(.unusable, "The record directory \(shown(path)) \(why). \(remedy)")
     }
 
-    private static func refused(_ path: String, _ why: String) -> StoreError {
-        StoreError(.recordRefused, "The record \(shown(path)) \(why). Check its owner, and remove it.")
-    }
-}
-
-/// Makes paths independent of the working directory.
-enum AbsolutePath {
-    /// Returns an absolute path. Symbolic links are not resolved.
-    ///
-    /// - Throws: ``StoreError`` with the code `fileNotFound` if the working directory no longer exists.
-    static func of(_ path: String) throws(StoreError) -> String {
-        guard !path.hasPrefix("/") else { return path }
-        guard let folder = unsafe getcwd(nil, 0) else {
-            throw StoreError(.fileNotFound, "The working directory no longer exists. Use an absolute path.")
-        }
-        defer { unsafe free(folder) }
-        return unsafe "\(String(cString: folder))/\(path)"
+    private static func refused(_ path: String, _ why: String) -> RecordError {
+        RecordError(.refused, "The record \(shown(path)) \(why). Check its owner, and remove it.")
     }
 }

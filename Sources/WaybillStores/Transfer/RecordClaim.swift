@@ -1,69 +1,61 @@
-import Glibc
+import Waybill
 import WaybillCore
-import WaybillMultipart
 
 /// Exclusive ownership of a record until the claim is closed or released.
 final class RecordClaim: Sendable {
-    private let folder: FileDescriptor
-    private let lock: FileDescriptor
-    private let name: String
-    private let path: String
-    private let isClosed = Locked(false)
+    private let file: RecordFile
 
-    /// Locks a record; returns `nil` if another upload has it. Call this on a thread where blocking on a disk is
-    /// allowed.
-    init?(folder path: String, name: String) throws(StoreError) {
-        self.path = path
-        self.name = name
-        folder = try RecordFileSystem.openDirectory(path)
-        guard let lock = try RecordFileSystem.lock("\(name).lock", in: folder, path) else { return nil }
-        self.lock = lock
+    init(_ file: RecordFile) {
+        self.file = file
     }
 
     /// The path of the record file, for error messages.
-    var filePath: String { "\(path)/\(name).json" }
+    var filePath: String { file.path }
 
     /// Reads the record for an upload of `subject` at a Unix time in seconds.
     ///
     /// - Throws: ``StoreError/Code/recordRefused`` if owner or permissions of the file are not safe.
     func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> LoadedRecord {
-        try await RecordFileSystem.run { [self] () throws(StoreError) in
-            guard let bytes = try RecordFileSystem.read("\(name).json", in: folder, filePath) else { return .none }
+        do {
+            guard let bytes = try await file.load() else { return .none }
             return ResumeRecord.read(bytes, for: subject, at: now)
+        } catch {
+            throw StoreError(error)
         }
     }
 
     /// Replaces the record atomically, and syncs it to disk before it returns.
     func save(_ record: ResumeRecord) async throws(StoreError) {
-        try await RecordFileSystem.run { [self] () throws(StoreError) in
-            let bytes: [UInt8]
-            do {
-                bytes = try record.encoded()
-            } catch {
-                throw StoreError(.recordDirectoryUnusable, "The record can't be encoded as JSON.", cause: error)
-            }
-            try RecordFileSystem.replace("\(name).json", in: folder, with: bytes, filePath)
+        let bytes: [UInt8]
+        do {
+            bytes = try record.encoded()
+        } catch {
+            throw StoreError(.recordDirectoryUnusable, "The record can't be encoded as JSON.", cause: error)
+        }
+        do {
+            try await file.save(bytes)
+        } catch {
+            throw StoreError(error)
         }
     }
 
     /// Removes the record.
-    func remove() async {
-        try? await RecordFileSystem.run { [self] in RecordFileSystem.remove("\(name).json", in: folder) }
-    }
+    func remove() async { await file.remove() }
 
-    /// Releases the record immediately: a task that is about to end can retain the claim for a moment longer.
-    func close() {
-        let isFirst = isClosed.withLock { isClosed in
-            defer { isClosed = true }
-            return !isClosed
-        }
-        guard isFirst else { return }
-        // Remove the lock file while it is locked, so that the next owner creates a new one.
-        RecordFileSystem.remove("\(name).lock", in: folder)
-        _ = flock(lock.raw, LOCK_UN)
-    }
+    /// Releases the record immediately.
+    func close() { file.close() }
+}
 
-    deinit { close() }
+extension StoreError {
+    /// Creates the error of a record that can't be read or written.
+    init(_ error: RecordError) {
+        let code: Code =
+            switch error.kind {
+            case .unusable: .recordDirectoryUnusable
+            case .refused: .recordRefused
+            }
+        self.init(code, error.message)
+    }
 }
 
 /// The storage of an upload's record while the upload runs: a file, or storage that the caller provides.

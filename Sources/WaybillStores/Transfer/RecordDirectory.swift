@@ -1,5 +1,5 @@
 import Crypto
-import Glibc
+import Waybill
 import WaybillCore
 
 /// A directory of the records from which multipart uploads are resumed.
@@ -39,15 +39,7 @@ public struct RecordDirectory: Sendable, Hashable {
     /// The directory `waybill/uploads` in `XDG_STATE_HOME`, or else in `~/.local/state` (XDG Base Directory
     /// Specification 0.8). `nil` if neither `XDG_STATE_HOME` nor `HOME` is set.
     public static var standard: RecordDirectory? {
-        if let state = variable("XDG_STATE_HOME"), state.hasPrefix("/") {
-            return RecordDirectory(path: "\(state)/waybill/uploads")
-        }
-        return variable("HOME").map { RecordDirectory(path: "\($0)/.local/state/waybill/uploads") }
-    }
-
-    private static func variable(_ name: String) -> String? {
-        guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
-        return unsafe String(cString: value)
+        RecordFileSystem.standardPath.map { RecordDirectory(path: $0) }
     }
 }
 
@@ -59,10 +51,15 @@ extension RecordDirectory {
     func claim(_ subject: ResumeSubject) async throws(StoreError) -> RecordClaim {
         let path = path
         while true {
-            let claim = try await RecordFileSystem.run { () throws(StoreError) in
-                try RecordClaim(folder: path, name: Self.name(of: subject))
+            let file: RecordFile?
+            do {
+                file = try await RecordFileSystem.run { () throws(RecordError) in
+                    try RecordFile(directory: path, name: Self.name(of: subject))
+                }
+            } catch {
+                throw StoreError(error)
             }
-            if let claim { return claim }
+            if let file { return RecordClaim(file) }
             guard conflictPolicy == .wait else {
                 throw StoreError(
                     .recordInUse,

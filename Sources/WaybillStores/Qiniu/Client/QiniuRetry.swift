@@ -84,7 +84,7 @@ struct QiniuRetry: Sendable, Hashable {
         switch facts.outcome {
         case .notSent, .incomplete: .nextHost
         case .unknown: isRepeatable ? .nextHost : .fail
-        case .rejected, nil: .fail
+        case .rejected, .processed, nil: .fail
         }
     }
 

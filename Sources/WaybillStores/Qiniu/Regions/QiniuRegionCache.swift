@@ -138,7 +138,7 @@ extension QiniuRegionCache {
 
     private func readCache() async {
         guard let path = query.cacheDirectory, !state.withLock({ $0.isRead }) else { return }
-        let entries = try? await RecordFileSystem.run { () throws(StoreError) in
+        let entries = try? await RecordFileSystem.run { () throws(RecordError) in
             let folder = try RecordFileSystem.openDirectory(path)
             guard let bytes = try RecordFileSystem.read(Self.fileName, in: folder, path) else { return [Entry]() }
             return (try? JSONDecoder().decode([Entry].self, from: Data(bytes))) ?? []
@@ -163,7 +163,7 @@ extension QiniuRegionCache {
         let entries = state.withLock { Array($0.known.values) }
             .sorted { ($0.key.accessKey, $0.key.bucket) < ($1.key.accessKey, $1.key.bucket) }
         guard let bytes = try? JSONEncoder().encode(entries) else { return }
-        try? await RecordFileSystem.run { () throws(StoreError) in
+        try? await RecordFileSystem.run { () throws(RecordError) in
             try RecordFileSystem.replace(
                 Self.fileName, in: try RecordFileSystem.openDirectory(path), with: Array(bytes), path)
         }
