@@ -51,14 +51,22 @@ public protocol TransferSink: AnyObject, Sendable {
     var wantsProgress: Bool { get }
 }
 
-/// The events of an attempt, in this order. Each except progress occurs at most once.
+/// The events of an attempt, in this order. Each occurs at most once unless stated otherwise.
 public enum TransferEvent: Sendable {
     /// A connection is ready, new or reused, and the request is being sent.
     case connected(TransferConnection)
-    /// The position in the body, at most twenty times a second, and at the first and the last byte.
+    /// The position in the body, any number of times, but at most twenty times a second, and at the first and the last
+    /// byte.
     case progress(TransferProgress)
     /// The peer's TCP has acknowledged the last byte of the body.
     case bodyAcknowledged
+    /// The head of an interim response with the status 104 was read, which reports the state of a resumable upload. May
+    /// occur any number of times, before and after the body is sent. Of several heads that arrive at once, a transport
+    /// may report only the last, and the last one with a `Location` field.
+    indirect case interimHead(HTTPResponse)
+    /// The server's program reported how much of the body it has stored. Only resumable uploads report it. May occur any
+    /// number of times, and the number can decrease.
+    case stored(StoredProgress)
     /// The complete head of a final response (not 1xx) was read.
     indirect case responseHead(HTTPResponse)
     /// The attempt ended. This is the last event.
@@ -97,6 +105,21 @@ public struct TransferProgress: Sendable, Hashable {
         self.sent = sent
         self.acknowledged = acknowledged
         self.accuracy = accuracy
+    }
+}
+
+/// The number of body bytes that the server's program has stored, as the server reported it in a resumable upload.
+public struct StoredProgress: Sendable, Hashable {
+    /// The number of bytes from the start of the body.
+    public var bytes: Int64
+    /// Whether the server reported the number in a final response. A number from an interim response (status 104) may
+    /// decrease if the request is interrupted, because some servers discard the bytes of an incomplete request.
+    public var isConfirmed: Bool
+
+    /// Creates a number of stored bytes.
+    public init(bytes: Int64, isConfirmed: Bool) {
+        self.bytes = bytes
+        self.isConfirmed = isConfirmed
     }
 }
 

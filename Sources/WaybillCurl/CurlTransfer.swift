@@ -206,6 +206,7 @@ final class CurlTransfer: Transfer, @unchecked Sendable {
                 if mayUseHTTP2, feed != nil, !isBodySent(uploaded) { receivedEarlyResponse = true }
                 reportHead(head)
             }
+            if !assembler.interimHeads.isEmpty { reportInterimHeads(assembler.takeInterimHeads()) }
             return true
         } catch {
             fail(error)

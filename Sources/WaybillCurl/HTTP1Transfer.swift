@@ -172,6 +172,7 @@ final class HTTP1Transfer: Transfer, @unchecked Sendable {
             writer.endWait()
             endDelay()
         }
+        if !parser.assembler.interimHeads.isEmpty { reportInterimHeads(parser.takeInterimHeads()) }
         if let head = parser.assembler.head, !hasReportedHead { respond(head) }
         guard parser.isComplete else { return }
         if mayRepeatWithoutExpect { return repeatWithoutExpect(http) }

@@ -29,8 +29,11 @@ struct ResponseAssembler {
     /// Whether a request was sent whose final head has not arrived. If not, a status line is a trailer.
     private var awaitsHead = true
 
-    /// Whether the server sent `100 Continue`.
+    /// Whether the server sent `100 Continue`, or a 104 in its place.
     private(set) var sawContinue = false
+    /// The heads with the status 104 that were not taken yet: the last two with a `Location`, or the last one with and
+    /// the last one without. A server may send any number of them.
+    private(set) var interimHeads: [HTTPResponse] = []
 
     /// The last complete head of a final response.
     private(set) var head: HTTPResponse?
@@ -48,6 +51,12 @@ struct ResponseAssembler {
 
     /// Called when a request is about to be sent: the first one, or one that libcurl repeats after a challenge.
     mutating func requestWillBegin() { awaitsHead = true }
+
+    /// Returns and removes the heads with the status 104.
+    mutating func takeInterimHeads() -> [HTTPResponse] {
+        defer { interimHeads.removeAll() }
+        return interimHeads
+    }
 
     /// Resets all state for the response to the repeated request.
     mutating func reset() {
@@ -103,12 +112,23 @@ struct ResponseAssembler {
     private mutating func endHead() -> Bool {
         isHeadOpen = false
         guard pending.status.code >= 200 else {
-            if pending.status == .continue { sawContinue = true }
+            let isResumptionReport = pending.status.code == Self.uploadResumptionSupported
+            if pending.status == .continue || isResumptionReport { sawContinue = true }
+            if isResumptionReport { keepInterimHead() }
             return false
         }
         head = pending
         awaitsHead = false
         return true
+    }
+
+    /// The status 104, Upload Resumption Supported (draft-ietf-httpbis-resumable-upload).
+    private static let uploadResumptionSupported = 104
+
+    private mutating func keepInterimHead() {
+        if let last = interimHeads.last, last.headerFields[.location] == nil { interimHeads.removeLast() }
+        interimHeads.append(pending)
+        if interimHeads.count > 2 { interimHeads.removeFirst() }
     }
 
     /// Adds a field. Ignores a line that is not a valid field, as libcurl does.

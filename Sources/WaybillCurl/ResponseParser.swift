@@ -70,6 +70,9 @@ struct ResponseParser {
         }
     }
 
+    /// Returns and removes the heads with the status 104, of which ``ResponseAssembler`` keeps at most two.
+    mutating func takeInterimHeads() -> [HTTPResponse] { assembler.takeInterimHeads() }
+
     /// Processes the end of the connection.
     ///
     /// - Returns: Whether the response is complete.

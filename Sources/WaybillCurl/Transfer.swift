@@ -325,6 +325,11 @@ class Transfer: @unchecked Sendable {
         }
     }
 
+    /// Reports heads with the status 104.
+    final func reportInterimHeads(_ heads: [HTTPResponse]) {
+        for head in heads { sink?.transfer(.interimHead(head)) }
+    }
+
     /// Reports the response head, after the acknowledged bytes: a response to the whole body follows them.
     final func reportHead(_ head: HTTPResponse) {
         if !hasReportedAcknowledged {
