@@ -10,6 +10,10 @@ public struct TransferEnd: Sendable {
     public var metrics: TransferMetrics
     /// The reason why a response with an accepted status is not a success. Transports do not set it.
     package var validationFailure: ResponseValidationFailure?
+    /// The state of the resumable upload after the attempt; `nil` for any other upload. Transports do not set it.
+    package var resumption: ResumptionState?
+    /// The URL under which the server has stored the body of a resumable upload. Transports do not set it.
+    package var uploadURL: String?
 
     /// Creates a result.
     public init(
@@ -19,6 +23,22 @@ public struct TransferEnd: Sendable {
         self.result = result
         self.evidence = evidence
         self.metrics = metrics
+    }
+}
+
+/// The state of a resumable upload after an attempt.
+package struct ResumptionState: Sendable, Hashable {
+    /// Whether another attempt can't make the server act twice, because it first asks the server what it has stored.
+    package var isRepeatable: Bool
+    /// Whether the server has stored more than before the attempt.
+    package var hasAdvanced: Bool
+    /// The outcome of the whole upload, which supersedes those of this attempt and of earlier ones; `nil` to determine it
+    /// from the attempts.
+    package var outcome: UploadOutcome?
+
+    package init(isRepeatable: Bool, hasAdvanced: Bool) {
+        self.isRepeatable = isRepeatable
+        self.hasAdvanced = hasAdvanced
     }
 }
 

@@ -12,6 +12,9 @@ public enum UploadOutcome: Sendable, Hashable {
     /// The whole body was sent, and no complete response arrived, or the response does not say whether the server
     /// acted: 408, 500, 502, 504. Check whether the server stored the upload before you send it again.
     case unknown
+    /// The server has acted on the upload, and its response was lost. It may have been a success or a rejection. Only
+    /// resumable uploads can determine this. Look up the result at the server; do not send the upload again.
+    case processed
 }
 
 extension UploadOutcome {
@@ -71,6 +74,9 @@ extension UploadOutcome {
     /// The 5xx codes of the IANA registry that state that the request was not carried out.
     private static let refusals: Set<Int> = [501, 503, 505, 506, 507, 508, 510, 511]
 
+    /// Whether the server has acted, or may have.
+    package var mayHaveActed: Bool { self == .unknown || self == .processed }
+
     /// Returns the less certain of two outcomes.
     package func lessCertain(than other: UploadOutcome) -> UploadOutcome {
         if case .incomplete(let mine) = self, case .incomplete(let theirs) = other {
@@ -79,13 +85,15 @@ extension UploadOutcome {
         return uncertainty >= other.uncertainty ? self : other
     }
 
-    /// The rank of the outcome by uncertainty; 0 is the most certain.
+    /// The rank of the outcome among those of several attempts; that of the upload is the highest. An attempt on which
+    /// the server has acted determines the outcome of the upload.
     package var uncertainty: Int {
         switch self {
         case .notSent: 0
         case .incomplete: 1
         case .rejected: 2
         case .unknown: 3
+        case .processed: 4
         }
     }
 }

@@ -17,6 +17,8 @@ final class RecordingSink: TransferSink {
             accuracies.update { _ = $0.insert(progress.accuracy) }
             add("progress \(progress.acknowledged)")
         case .bodyAcknowledged: add("bodyAcknowledged")
+        case .interimHead(let head): add("interim \(head.status.code)")
+        case .stored(let stored): add("stored \(stored.bytes)")
         case .responseHead(let head): add("head \(head.status.code)")
         case .ended(let end):
             switch end.result {

@@ -33,6 +33,20 @@ extension UploadError.Code {
     /// A custom body or part failed with an error of unknown type.
     public static let preparationFailed = Self("preparationFailed")
 
+    // Resumable uploads
+
+    /// The server does not support the requested protocol of resumable uploads, or the body can't be sent in parts.
+    public static let resumptionUnsupported = Self("resumptionUnsupported")
+    /// The server's responses about a resumable upload are contradictory, or the upload no longer exists. The message
+    /// says which.
+    public static let resumptionFailed = Self("resumptionFailed")
+    /// The record of a resumable upload, or the directory of the records, can't be used.
+    public static let recordUnusable = Self("recordUnusable")
+    /// The body is longer than the server accepts for a resumable upload.
+    public static let uploadTooLarge = Self("uploadTooLarge")
+    /// The server has processed the upload, but its response was lost.
+    public static let responseLost = Self("responseLost")
+
     // Request and transfer (`TransferError.Code`)
 
     /// The URL is malformed, or its scheme is neither `http` nor `https`.

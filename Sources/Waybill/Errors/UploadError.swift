@@ -126,6 +126,7 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
         case .incomplete(let acknowledged): "incomplete after \(acknowledged) bytes"
         case .rejected: "rejected"
         case .unknown: "outcome unknown"
+        case .processed: "processed, response lost"
         }
     }
 }

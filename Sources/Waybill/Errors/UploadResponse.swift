@@ -19,6 +19,8 @@ public struct UploadResponse: Sendable {
     public var attempts: [UploadAttempt]
     /// The redirects that were followed, in order. The response came from the target of the last one.
     public var redirects: [UploadRedirect] = []
+    /// The URL under which a tus server has stored the body; `nil` for any other upload.
+    public internal(set) var uploadURL: String?
     /// The timing of the last attempt.
     public var metrics: TransferMetrics
 

@@ -28,7 +28,9 @@ struct AttemptVerdict: Sendable {
         case .success(let response):
             let status = response.head.status
             let isBodyComplete = record.isBodyAcknowledged || end.evidence.isBodyComplete
-            let outcome = UploadOutcome(of: record.evidence, status: status, isResponseComplete: true)
+            let outcome =
+                end.resumption?.outcome
+                ?? UploadOutcome(of: record.evidence, status: status, isResponseComplete: true)
             self.response = response
             let words = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
             reason = end.validationFailure.map { "\(words.sentence) \($0.words)" } ?? words
@@ -49,7 +51,7 @@ struct AttemptVerdict: Sendable {
                     ?? "The server responded with \(reason.sentence)\(Self.hint(for: status, outcome))",
                 outcome: outcome)
         case .failure(let error):
-            let outcome = record.outcome(of: error)
+            let outcome = end.resumption?.outcome ?? record.outcome(of: error)
             response = nil
             reason = cancelMessage ?? Redaction.escaped(error.message)
             failure = Failure(
@@ -110,7 +112,10 @@ struct AttemptHistory: Sendable {
     mutating func add(
         _ record: AttemptRecord, _ end: TransferEnd, _ verdict: AttemptVerdict, disposition: AttemptDisposition
     ) {
-        if let failure = verdict.failure { outcome = outcome.lessCertain(than: failure.outcome) }
+        if let failure = verdict.failure {
+            // A resumable upload knows the outcome of all its attempts.
+            outcome = end.resumption?.outcome ?? outcome.lessCertain(than: failure.outcome)
+        }
         attempts.append(
             UploadAttempt(
                 number: record.number, code: verdict.failure?.code, reason: verdict.reason,
@@ -122,6 +127,7 @@ struct AttemptHistory: Sendable {
                 status: response.head.status, headers: response.head.headerFields, body: response.body,
                 attempts: attempts, metrics: end.metrics)
             lastResponse?.redirects = redirects
+            lastResponse?.uploadURL = end.uploadURL
         }
     }
 

@@ -107,6 +107,8 @@ package struct UploadSnapshot: Sendable, Hashable {
     package var acknowledged: Int64 = 0
     package var total: Int64?
     package var accuracy: ProgressAccuracy = .exact
+    /// What the server's program has stored; `nil` unless the upload is resumable.
+    package var stored: StoredProgress?
     package var isPaused = false
     /// The pending retry.
     package var retry: UploadRetry?

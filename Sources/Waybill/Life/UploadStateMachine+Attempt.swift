@@ -31,10 +31,11 @@ extension UploadStateMachine {
     private mutating func updateCounts(from record: AttemptRecord) -> Bool {
         let hasChanged =
             snapshot.sent != record.evidence.sent || snapshot.acknowledged != record.evidence.acknowledged
-            || snapshot.accuracy != record.accuracy
+            || snapshot.accuracy != record.accuracy || snapshot.stored != record.stored ?? snapshot.stored
         snapshot.sent = record.evidence.sent
         snapshot.acknowledged = record.evidence.acknowledged
         snapshot.accuracy = record.accuracy
+        if let stored = record.stored { snapshot.stored = stored }
         return hasChanged
     }
 
@@ -42,6 +43,8 @@ extension UploadStateMachine {
         _ record: AttemptRecord, _ transferEnd: TransferEnd, after pauseState: PauseState, jitter: Double,
         elapsed: Duration
     ) -> [Action] {
+        isRepeatable = transferEnd.resumption?.isRepeatable == true
+        if transferEnd.resumption?.hasAdvanced == true { retries = 0 }
         var verdict = AttemptVerdict(record, transferEnd, accepts: rules.accepts, cancelMessage: cancelMessage)
         guard var failure = verdict.failure else {
             history.add(record, transferEnd, verdict, disposition: .end)

@@ -156,9 +156,10 @@ extension UploadStateMachine {
     private func mayRepeat(_ failure: AttemptVerdict.Failure) -> Bool {
         switch failure.outcome {
         case .notSent, .incomplete, .rejected: true
+        case .processed: false
         case .unknown: rules.keyWindow != nil || isIdempotent && rules.retry.retriesLostResponses
         }
     }
 
-    var isIdempotent: Bool { route?.hop.isIdempotent ?? rules.isIdempotent }
+    var isIdempotent: Bool { isRepeatable || route?.hop.isIdempotent ?? rules.isIdempotent }
 }

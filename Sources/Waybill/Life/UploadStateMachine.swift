@@ -40,6 +40,8 @@ package struct UploadStateMachine: Sendable {
     var route: UploadRoute?
     var lastRetry: RetryPolicy.Plan?
     var hasRefreshed = false
+    /// Whether another attempt continues a resumable upload, so that it can't make the server act twice.
+    var isRepeatable = false
     /// The effect of a pause on the running attempt.
     var pauseState = PauseState.none
     /// The number of pauses so far, which associates a timer with its pause.

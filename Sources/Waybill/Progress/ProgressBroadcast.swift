@@ -128,7 +128,7 @@ struct MeasuredSnapshot: Sendable {
             phase: snapshot.phase, attempt: snapshot.attempt, sent: snapshot.sent, acknowledged: snapshot.acknowledged,
             total: snapshot.total, accuracy: snapshot.accuracy, bytesPerSecond: bytesPerSecond,
             parts: parts.map { PartProgress($0, acknowledgedOfBody: snapshot.acknowledged) },
-            isPaused: snapshot.isPaused, retry: retry)
+            isPaused: snapshot.isPaused, retry: retry, stored: snapshot.stored)
     }
 }
 

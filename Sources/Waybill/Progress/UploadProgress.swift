@@ -81,6 +81,9 @@ public struct UploadProgress: Sendable, Hashable {
     public var total: Int64?
     /// The accuracy of ``acknowledged``.
     public var accuracy: ProgressAccuracy
+    /// The number of body bytes that the server's program has stored; `nil` unless the upload is resumable and the server
+    /// has reported it. It can decrease: some servers discard the bytes of an interrupted request.
+    public var stored: StoredProgress?
     /// Acknowledged bytes per second, smoothed over the last seconds; 0 when nothing is transferred. Time before the
     /// attempt, such as the preparation of images, does not count.
     public var bytesPerSecond: Double
@@ -95,7 +98,7 @@ public struct UploadProgress: Sendable, Hashable {
     public init(
         phase: UploadPhase, attempt: Int, sent: Int64 = 0, acknowledged: Int64 = 0, total: Int64? = nil,
         accuracy: ProgressAccuracy = .exact, bytesPerSecond: Double = 0, parts: [PartProgress] = [],
-        isPaused: Bool = false, retry: UploadRetry? = nil
+        isPaused: Bool = false, retry: UploadRetry? = nil, stored: StoredProgress? = nil
     ) {
         self.phase = phase
         self.attempt = attempt
@@ -107,6 +110,7 @@ public struct UploadProgress: Sendable, Hashable {
         self.parts = parts
         self.isPaused = isPaused
         self.retry = retry
+        self.stored = stored
     }
 
     /// The acknowledged fraction of the body, 0...1; `nil` while the length is unknown. Always 1 for an empty body.

@@ -95,15 +95,18 @@ final class RequestPlan: Sendable {
             for name in Self.contentFields { fields[name] = nil }
         }
         if !hop.sendsCredentials {
-            let allowed = Self.crossOriginFields.subtracting(options.secretFields)
+            let allowed = harmlessFields
             fields = HTTPFields(fields.filter { allowed.contains($0.name) })
         }
         return fields
     }
 
+    /// The fields that may be sent to another origin.
+    var harmlessFields: Set<HTTPField.Name> { Self.crossOriginFields.subtracting(options.secretFields) }
+
     /// The fields to remove according to RFC 9110 section 15.4, step 5, and the idempotency key, which applies only to
     /// requests that change something.
-    private static let contentFields: [HTTPField.Name] = [
+    static let contentFields: [HTTPField.Name] = [
         .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentDisposition, .idempotencyKey,
     ]
     /// The fields that are sent to another origin. An unknown field may contain a credential.

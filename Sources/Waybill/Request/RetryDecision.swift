@@ -103,6 +103,7 @@ extension RetryPolicy {
             guard let status = context.response?.status.code else { return false }
             // For a request that repeats a key, 409 means that the first request is still being processed.
             return statuses.contains(status) || status == 409 && isUncertain && context.keyWindow != nil
+        case .processed: return false
         case .unknown:
             // A 2xx status that the caller rejects would be returned again.
             return context.response.map { statuses.contains($0.status.code) } ?? true
@@ -119,7 +120,8 @@ extension RetryPolicy {
     static let neverRetried: Set<UploadError.Code> = [
         .cancelled, .sessionClosed, .certificateNotTrusted, .tlsSettingsUnusable, .bodyFailed, .invalidURL,
         .invalidRequest,
-        .responseTooLarge, .decodingFailed, .interceptorFailed, .interceptorTimedOut, .envelopeRejected,
+        .responseTooLarge, .resumptionUnsupported, .resumptionFailed, .uploadTooLarge, .responseLost, .decodingFailed,
+        .interceptorFailed, .interceptorTimedOut, .envelopeRejected,
     ]
 
     /// Returns the delay that `Retry-After` requests (RFC 9110 section 10.2.3). A date is compared with the `Date` of

@@ -23,6 +23,8 @@ public struct UploadOptions: Sendable, Hashable {
     public var redirects: RedirectPolicy
     /// The credentials, unless they are in a header field.
     public var authentication: Authentication?
+    /// How the upload continues after an interruption; `nil` to send the body in one request. See ``resumable(_:)``.
+    public var resume: ResumeOptions?
     /// Header fields that contain a credential although the field usually contains none, such as `Accept`. They are not
     /// sent to another origin. Fields that are not known to be harmless are never sent there.
     public var secretFields: Set<HTTPField.Name> = []

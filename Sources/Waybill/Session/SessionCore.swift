@@ -27,6 +27,8 @@ final class SessionCore: Sendable {
 
     let settings: SessionSettings
     let events = EventHub()
+    /// What the session's resumable uploads have learned of servers.
+    let resumeSupport = ResumeSupportCache()
     private let isShared: Bool
     private let state: Locked<State>
     private let queue: SessionQueue

@@ -61,7 +61,7 @@ struct UploadLog: Sendable {
         switch event {
         case .connected(let connection): send(attempt) { .connected(connection) }
         case .responseHead(let head): send(attempt) { .responseHead(head.status) }
-        case .progress, .bodyAcknowledged, .ended: break
+        case .progress, .bodyAcknowledged, .interimHead, .stored, .ended: break
         }
     }
 

@@ -50,9 +50,25 @@ extension UploadRun {
 
     private func prepared(_ body: (any UploadBody)?) {
         guard let plan else { return }
+        guard let body, let options = plan.options.resume else { return prepared(body, nil, plan) }
+        let task = Task { [weak self] in
+            do throws(UploadError) {
+                guard let (body, resumable) = try await self?.makeResumable(body, options) else { return }
+                self?.prepared(body, resumable, plan)
+            } catch {
+                self?.send(.preparationFailed(error))
+            }
+        }
+        withResources { $0.preparation = task }
+    }
+
+    private func prepared(_ body: (any UploadBody)?, _ resumable: ResumableUpload?, _ plan: RequestPlan) {
         do {
             let headers = try plan.headers(for: body)
-            guard keep(body, headers) else { return }
+            guard keep(body, headers, resumable) else {
+                resumable?.close {}
+                return
+            }
             broadcast.describe(body?.parts ?? [])
             send(.prepared(total: body.map(\.length) ?? 0, isReplayable: body?.isReplayable ?? true))
         } catch {

@@ -30,6 +30,9 @@ extension UploadRun {
         withResources { $0.sent = transfer }
         log.started(transfer, attempt: attempt)
         let sink = AttemptSink(run: self, attempt: attempt)
+        if sent != nil, let resumable = withResources({ $0.resumable }) {
+            return start(transfer, of: resumable, attempt: attempt, hop, core, sink)
+        }
         guard !plan.chain.isEmpty else {
             let control = core.transport.start(transfer, sink: sink)
             return withResources { $0.control = control }

@@ -50,6 +50,10 @@ final class UploadRun: Sendable {
         /// Whether the transfer is paused. Its progress is then requested even without listeners, because it determines
         /// whether the slot can be released.
         var isTransferPaused = false
+        /// The resumable upload; `nil` for any other.
+        var resumable: ResumableUpload?
+        /// Whether a resumable upload stays at the server although the upload is cancelled.
+        var keepsRemoteUpload = false
         /// The hop to which redirects have led.
         var hop: UploadRoute.Hop?
         /// The credential that was fetched or sent last.
@@ -180,7 +184,11 @@ extension UploadRun {
             _ = setTransferPaused(false)
             core?.endSending(id)
             core?.leave(id)
-        case .finish(let result): finish(result, core)
+        case .finish(let result):
+            guard let core, let resumable = withResources({ $0.resumable }) else { return finish(result, core) }
+            removeFromServer(resumable, after: result, core)
+            // Before the caller receives the result: it may start the upload again.
+            resumable.close { [self] in finish(result, core) }
         }
     }
 
@@ -202,10 +210,11 @@ extension UploadRun {
     /// Stores the prepared body.
     ///
     /// - Returns: `false` if the upload has ended meanwhile.
-    func keep(_ body: (any UploadBody)?, _ headers: HTTPFields) -> Bool {
+    func keep(_ body: (any UploadBody)?, _ headers: HTTPFields, _ resumable: ResumableUpload?) -> Bool {
         state.withLock { state in
             guard state.result == nil else { return false }
             (state.resources.body, state.resources.headers) = (body, headers)
+            state.resources.resumable = resumable
             return true
         }
     }
@@ -325,7 +334,10 @@ extension UploadRun {
 
     /// Cancels all handles because the session is closing.
     func cancelForClosing() {
-        state.withLock { $0.isAbandoned = true }
+        state.withLock { state in
+            state.isAbandoned = true
+            state.resources.keepsRemoteUpload = true
+        }
         send(.sessionClosing)
     }
 

@@ -17,11 +17,11 @@ struct FailureClass {
     init(_ error: UploadError, attempt: Int, policy: OutboxRetry, jitter: Double) {
         let reason = error.code.description
         let wait = policy.wait(attempt: attempt, jitter: jitter)
-        if error.isCancelled, error.outcome != .unknown {
+        if error.isCancelled, !error.outcome.mayHaveActed {
             ending = .aborted
         } else if Self.sourceChangeCodes.contains(error.code) {
             ending = .sourceChanged(reason, delay: wait)
-        } else if error.outcome == .unknown, error.envelope == nil {
+        } else if error.outcome.mayHaveActed, error.envelope == nil {
             self = Self.unknown(error, wait: wait)
         } else if Self.laneCodes.contains(error.code) {
             ending = .lane(reason)

@@ -101,6 +101,8 @@ extension TransportConformance {
         case .incomplete(let acknowledged): !evidence.isBodyComplete && acknowledged <= evidence.acknowledged
         case .rejected: evidence.sawResponseHead
         case .unknown: true
+        // A single attempt can't observe it.
+        case .processed: false
         }
     }
 }

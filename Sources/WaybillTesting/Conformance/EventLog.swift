@@ -49,6 +49,8 @@ final class EventLog: TransferSink {
         case .connected(let connection): return "connected\(connection.isReused ? ", reused" : "")"
         case .progress(let progress): return "progress: sent \(progress.sent), acknowledged \(progress.acknowledged)"
         case .bodyAcknowledged: return "bodyAcknowledged"
+        case .interimHead(let head): return "interimHead \(head.status.code)"
+        case .stored(let stored): return "stored \(stored.bytes)\(stored.isConfirmed ? ", confirmed" : "")"
         case .responseHead(let head): return "responseHead \(head.status.code)"
         case .ended(let end):
             let seen = end.evidence

@@ -31,7 +31,7 @@ private func outcomes(session: UploadSession, form: MultipartForm, url: String) 
             queueForLater(form)  // the server cannot have acted on it
         case .notSent, .incomplete, .rejected:
             showToUser(error.message)  // again would fail again, or the server said no
-        case .unknown:
+        case .unknown, .processed:
             askServerFirst(error.response)  // it may have stored it: look before you send again
         }
     }

@@ -173,6 +173,7 @@ struct FaultDriver: Sendable {
             let wasSuccessful = error.attempts.last?.status?.kind == .successful
             expect(error.sent == size || wasSuccessful, "unknown, though \(size - error.sent) bytes never left", report)
         case .rejected: expect(error.response != nil, "rejected without an answer", report)
+        case .processed: expect(false, "processed, which only resumable uploads can determine", report)
         }
         if report.isDirect, error.outcome != .rejected, !row.resets(bodyOf: report.bodySize) {
             expect(error.acknowledged >= read, "acknowledged less than the server has read (\(read))", report)

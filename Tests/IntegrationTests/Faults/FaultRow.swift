@@ -30,7 +30,7 @@ struct FaultRow: Sendable, CustomStringConvertible {
 
     /// An outcome without its count.
     enum Kind: String, Sendable, Hashable {
-        case notSent, incomplete, rejected, unknown
+        case notSent, incomplete, rejected, unknown, processed
 
         init(_ outcome: UploadOutcome) {
             switch outcome {
@@ -38,6 +38,7 @@ struct FaultRow: Sendable, CustomStringConvertible {
             case .incomplete: self = .incomplete
             case .rejected: self = .rejected
             case .unknown: self = .unknown
+            case .processed: self = .processed
             }
         }
     }

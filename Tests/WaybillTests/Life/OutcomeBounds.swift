@@ -42,6 +42,7 @@ struct OutcomeBounds {
         case .bodyAcknowledged:
             isAnythingAcknowledged = true
             isCurrentWhole = true
+        case .interimHead, .stored: break
         case .responseHead(let head): recordStatus(head.status)
         case .ended(let end):
             recordAcknowledged(end.evidence.acknowledged)
@@ -99,6 +100,7 @@ struct OutcomeBounds {
             if isInconclusive { return "rejected although the server may have acted" }
             return wasRejected ? nil : "rejected without a response"
         case .unknown: return nil
+        case .processed: return "processed, which only resumable uploads can determine"
         }
     }
 }

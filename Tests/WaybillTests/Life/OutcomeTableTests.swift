@@ -89,6 +89,7 @@ import WaybillCore
         case .incomplete: "`incomplete`"
         case .rejected: "`rejected`"
         case .unknown: "`unknown`"
+        case .processed: "`processed`"
         }
     }
 

@@ -29,6 +29,7 @@ enum Dimension {
         case .incomplete: "incomplete"
         case .rejected: "rejected"
         case .unknown: "unknown"
+        case .processed: "processed"
         }
     }
 

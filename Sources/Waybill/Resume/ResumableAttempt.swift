@@ -1,0 +1,292 @@
+import HTTPTypes
+import WaybillCore
+
+/// An attempt at a resumable upload: it sends one request after the other and reports them as one attempt. To the upload's
+/// state machine it looks like any other attempt.
+final class ResumableAttempt: TransferControl {
+    /// Starts a request; `isFinal` is whether its response can be that of the application.
+    typealias Launch = @Sendable (TransferRequest, _ isFinal: Bool, any TransferSink) -> any TransferControl
+
+    private struct State {
+        /// The number of the current exchange, so that late events and controls are detected.
+        var number = 0
+        var exchange: ResumeExchange?
+        var control: (any TransferControl)?
+        var timer: Task<Void, Never>?
+        var isCancelled = false
+        var isPaused = false
+        var rate: ByteCount??
+        var isConnected = false
+        var lastEnd: TransferEnd?
+        var heldEnd: TransferEnd?
+        var hasEnded = false
+    }
+
+    private let upload: ResumableUpload
+    private let clock: any Clock<Duration>
+    private let sink: any TransferSink
+    private let launch: Launch
+    private let state = Locked(State())
+
+    /// Creates an attempt without starting it.
+    ///
+    /// - Parameters:
+    ///   - upload: The upload.
+    ///   - clock: The clock for waiting.
+    ///   - sink: The receiver of the events.
+    ///   - launch: Starts a request.
+    init(
+        _ upload: ResumableUpload, clock: any Clock<Duration>, sink: any TransferSink, launch: @escaping Launch
+    ) {
+        self.upload = upload
+        self.clock = clock
+        self.sink = sink
+        self.launch = launch
+    }
+
+    func start() { handle(.begin) }
+
+    private func handle(_ event: ResumeStateMachine.Event) {
+        for action in upload.handle(event) { perform(action) }
+    }
+
+    private func perform(_ action: ResumeStateMachine.Action) {
+        switch action {
+        case .send(let exchange): send(exchange)
+        case .wait(let delay): wait(delay)
+        case .save(let record): upload.save(record) { [self] in handle(.saved(record)) }
+        case .forget: upload.forget()
+        case .stored(let stored): sink.transfer(.stored(stored))
+        case .abandon(let url): abandon(url)
+        case .hold: state.withLock { $0.heldEnd = $0.lastEnd }
+        case .finish(let ending): finish(ending)
+        }
+    }
+
+    // MARK: - Exchanges
+
+    private func send(_ exchange: ResumeExchange) {
+        let number = state.withLock { state -> Int? in
+            guard !state.isCancelled, !state.hasEnded else { return nil }
+            state.number += 1
+            state.exchange = exchange
+            state.control = nil
+            return state.number
+        }
+        guard let number else { return endCancelled() }
+        guard let request = upload.request(for: exchange) else { return }
+        let control = launch(
+            request, exchange.completesBody, ExchangeSink(attempt: self, number: number))
+        let requested = state.withLock { state -> (isCancelled: Bool, isPaused: Bool, rate: ByteCount??)? in
+            guard state.number == number, !state.hasEnded else { return nil }
+            state.control = control
+            return (state.isCancelled, state.isPaused, state.rate)
+        }
+        guard let requested else { return }
+        if requested.isCancelled { control.cancel() }
+        if requested.isPaused { control.pause() }
+        if let rate = requested.rate { control.limit(to: rate) }
+    }
+
+    private func wait(_ delay: Duration) {
+        let task = Task { [self] in
+            guard (try? await clock.sleep(for: delay)) != nil else { return }
+            handle(.waited)
+        }
+        let isCancelled = state.withLock { state in
+            state.timer = task
+            return state.isCancelled
+        }
+        if isCancelled {
+            task.cancel()
+            endCancelled()
+        }
+    }
+
+    private func abandon(_ url: String) {
+        guard let request = upload.request(for: .delete, url: url) else { return }
+        _ = launch(request, false, IgnoringSink())
+    }
+
+    // MARK: - Events of an exchange
+
+    var wantsProgress: Bool { sink.wantsProgress }
+
+    fileprivate func transfer(_ event: TransferEvent, number: Int) {
+        let exchange = state.withLock { $0.number == number && !$0.hasEnded ? $0.exchange : nil }
+        guard let exchange else { return }
+        guard exchange != .ordinary else {
+            guard case .ended(let end) = event else { return sink.transfer(event) }
+            state.withLock { $0.lastEnd = end }
+            return handle(.replied(ResumeReply(status: 0), ResumeStateMachine.Transmission()))
+        }
+        switch event {
+        case .connected:
+            let isFirst = state.withLock { state in
+                defer { state.isConnected = true }
+                return !state.isConnected
+            }
+            if isFirst { sink.transfer(event) }
+        case .progress(var progress):
+            guard let start = exchange.range?.lowerBound else { return }
+            progress.sent += start
+            progress.acknowledged += start
+            sink.transfer(.progress(progress))
+        case .bodyAcknowledged:
+            if exchange.completesBody { sink.transfer(event) }
+        case .interimHead(let head): handle(.interim(upload.reply(head, to: exchange)))
+        case .stored, .responseHead: break
+        case .ended(let end): ended(exchange, end)
+        }
+    }
+
+    private func ended(_ exchange: ResumeExchange, _ end: TransferEnd) {
+        state.withLock { state in
+            state.lastEnd = end
+            state.control = nil
+        }
+        let transmission = ResumeStateMachine.Transmission(
+            isComplete: end.evidence.isBodyComplete, acknowledged: end.evidence.acknowledged, time: end.metrics.total)
+        switch end.result {
+        case .success(let response): handle(.replied(upload.reply(response.head, to: exchange), transmission))
+        case .failure(let error):
+            // A body that can't be read, or a cancellation, ends the attempt whatever the server has stored.
+            guard error.code != .bodyFailed, !state.withLock({ $0.isCancelled }) else {
+                upload.stop(mayBeProcessed: exchange.completesBody && transmission.isComplete)
+                return finish(.last(isFinal: false))
+            }
+            handle(.failed(transmission))
+        }
+    }
+
+    // MARK: - The end of the attempt
+
+    private func finish(_ ending: ResumeStateMachine.Ending) {
+        let ended = state.withLock { state -> (last: TransferEnd?, held: TransferEnd?, exchange: ResumeExchange?)? in
+            guard !state.hasEnded else { return nil }
+            state.hasEnded = true
+            return (state.lastEnd, state.heldEnd, state.exchange)
+        }
+        guard let ended else { return }
+        let (outcome, resumption) = upload.summary
+        switch ending {
+        case .last(true):
+            guard var end = ended.last else { return }
+            if ended.exchange != .ordinary {
+                complete(&end, ended.exchange)
+                if case .success(let response) = end.result { sink.transfer(.responseHead(response.head)) }
+            }
+            sink.transfer(.ended(end))
+        case .last(false): report(ended.last, outcome, resumption)
+        case .held: report(ended.held, outcome, resumption)
+        case .failed(let code, let message, let outcome):
+            let error = TransferError(TransferError.Code(code.description), message, outcome: outcome)
+            var end = TransferEnd(
+                result: .failure(error), evidence: TransferCounters(), metrics: ended.last?.metrics ?? TransferMetrics()
+            )
+            end.resumption = resumption
+            report(end, outcome, resumption)
+        }
+    }
+
+    /// Sets the counters of an end with the response of the application, which covers the whole body.
+    private func complete(_ end: inout TransferEnd, _ exchange: ResumeExchange?) {
+        let start = exchange?.range?.lowerBound ?? upload.length
+        end.uploadURL = upload.storedURL
+        end.evidence.announced = upload.length
+        end.evidence.sent += start
+        end.evidence.acknowledged += start
+        if case .success(let response) = end.result, response.head.status.kind == .successful {
+            end.evidence.sent = upload.length
+            end.evidence.acknowledged = upload.length
+            end.evidence.isBodyComplete = true
+        }
+    }
+
+    /// Reports an end with what is known of the whole upload.
+    private func report(_ end: TransferEnd?, _ outcome: UploadOutcome, _ resumption: ResumptionState) {
+        guard var end else { return }
+        var (outcome, resumption) = (outcome, resumption)
+        // A response about the upload's state is a rejection, unless the server may have acted before.
+        if case .success = end.result, !outcome.mayHaveActed { outcome = .rejected }
+        resumption.outcome = outcome
+        end.resumption = resumption
+        end.evidence = TransferCounters(
+            announced: upload.length, requestAcknowledged: end.evidence.requestAcknowledged,
+            isBodyComplete: outcome.mayHaveActed, sawResponseHead: end.evidence.sawResponseHead)
+        if case .failure(var error) = end.result {
+            error.outcome = outcome
+            end.result = .failure(error)
+        }
+        sink.transfer(.ended(end))
+    }
+
+    /// Ends an attempt that was cancelled while no request was running.
+    private func endCancelled() {
+        let mustEnd = state.withLock { state -> Bool in
+            guard !state.hasEnded else { return false }
+            let error = TransferError(.cancelled, "The upload was cancelled.", outcome: .unknown)
+            state.lastEnd = TransferEnd(result: .failure(error), evidence: TransferCounters())
+            return true
+        }
+        guard mustEnd else { return }
+        upload.stop(mayBeProcessed: false)
+        finish(.last(isFinal: false))
+    }
+}
+
+// MARK: - Control
+
+extension ResumableAttempt {
+    func cancel() {
+        let (control, timer) = state.withLock { state in
+            state.isCancelled = true
+            return (state.control, state.timer.take())
+        }
+        if let control { return control.cancel() }
+        guard let timer else { return }
+        timer.cancel()
+        endCancelled()
+    }
+
+    func pause() {
+        state.withLock { state in
+            state.isPaused = true
+            return state.control
+        }?.pause()
+    }
+
+    func resume() {
+        state.withLock { state in
+            state.isPaused = false
+            return state.control
+        }?.resume()
+    }
+
+    func limit(to rate: ByteCount?) {
+        state.withLock { state in
+            state.rate = .some(rate)
+            return state.control
+        }?.limit(to: rate)
+    }
+}
+
+/// Adds the number of the exchange to each event, so that late events are detected.
+private final class ExchangeSink: TransferSink {
+    private let attempt: ResumableAttempt
+    private let number: Int
+
+    init(attempt: ResumableAttempt, number: Int) {
+        self.attempt = attempt
+        self.number = number
+    }
+
+    func transfer(_ event: TransferEvent) { attempt.transfer(event, number: number) }
+    var wantsProgress: Bool { attempt.wantsProgress }
+}
+
+/// Ignores the result of a request.
+final class IgnoringSink: TransferSink {
+    func transfer(_ event: TransferEvent) {}
+    var wantsProgress: Bool { false }
+}

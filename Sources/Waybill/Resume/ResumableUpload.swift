@@ -1,0 +1,207 @@
+import HTTPTypes
+import WaybillCore
+
+/// A resumable upload through all its attempts: the state machine, and what its requests share.
+final class ResumableUpload: Sendable {
+    private let machine: Locked<ResumeStateMachine>
+    let body: any UploadBody
+    let length: Int64
+    private let metadata: String?
+    /// The fields that may be sent to another origin.
+    private let harmless: Set<HTTPField.Name>
+    /// The request of the current attempt as it would be sent without resumption.
+    private let template = Locked<TransferRequest?>(nil)
+    private let store: (any ResumeRecordStorage)?
+    private let support: ResumeSupportCache
+
+    /// Creates an upload of a body of known length.
+    ///
+    /// - Parameters:
+    ///   - body: The body; it must be replayable.
+    ///   - length: Its length.
+    ///   - options: The options.
+    ///   - url: The URL of the request.
+    ///   - support: What the session knows of servers.
+    ///   - metadata: The metadata field of a tus upload.
+    ///   - harmless: The fields that may be sent to another origin.
+    ///   - store: The storage of the record, or `nil` to keep it in memory only.
+    ///   - record: The record of an earlier process.
+    init(
+        _ body: any UploadBody, length: Int64, options: ResumeOptions, url: String, support: ResumeSupportCache,
+        metadata: String?, harmless: Set<HTTPField.Name>, store: (any ResumeRecordStorage)? = nil,
+        record: ResumeRecord? = nil
+    ) {
+        self.body = body
+        self.length = length
+        self.metadata = metadata
+        self.harmless = harmless
+        self.store = store
+        self.support = support
+        machine = Locked(
+            ResumeStateMachine(
+                options, length: length, target: url, isForm: !body.parts.isEmpty, support: support[url],
+                record: record))
+    }
+
+    /// Sets the request of an attempt as it would be sent without resumption. A redirect may have changed its URL.
+    func setTemplate(_ request: TransferRequest) {
+        template.withLock { $0 = request }
+        let url = request.url
+        let support = support[url]
+        machine.withLock { machine in
+            guard machine.target != url else { return }
+            machine.target = url
+            if machine.record.url == nil { machine.support = support }
+        }
+    }
+
+    /// Handles an event of an attempt and returns its actions.
+    func handle(_ event: ResumeStateMachine.Event) -> [ResumeStateMachine.Action] {
+        let (actions, target, now) = machine.withLock { machine in
+            (machine.handle(event), machine.target, machine.support)
+        }
+        support[target] = now
+        return actions
+    }
+
+    /// The outcome and the state after an attempt.
+    var summary: (outcome: UploadOutcome, resumption: ResumptionState) {
+        machine.withLock { ($0.outcome, $0.resumption) }
+    }
+
+    /// The URL under which a tus server has stored the whole body.
+    var storedURL: String? { machine.withLock { $0.storedURL } }
+
+    /// Ends an attempt that was cancelled, whatever it was doing.
+    ///
+    /// - Parameter mayBeProcessed: Whether a request that completes the body was sent and has no response.
+    func stop(mayBeProcessed: Bool) {
+        machine.withLock { machine in
+            machine.step = .idle
+            if mayBeProcessed { machine.mayBeProcessed = true }
+        }
+    }
+
+    /// Forgets the upload and returns the request that removes it from the server; `nil` if it was not created, or if the
+    /// server may have acted.
+    func takeRemoval() -> TransferRequest? {
+        let url = machine.withLock { machine -> String? in
+            guard !machine.mayBeProcessed, !machine.isProcessed else { return nil }
+            return machine.record.url.take()
+        }
+        guard let url else { return nil }
+        store?.remove()
+        return request(for: .delete, url: url)
+    }
+
+    /// Reads the messages of a dialect.
+    func reply(_ head: HTTPResponse, to exchange: ResumeExchange) -> ResumeReply {
+        let dialect = machine.withLock { $0.dialect }
+        return exchange == .options ? dialect.offer(head) : dialect.reply(head)
+    }
+
+    /// Writes the record; calls the closure when it is on the disk, or could not be written.
+    func save(_ record: ResumeRecord, then: @escaping @Sendable () -> Void) {
+        guard let store else { return then() }
+        store.save(record, then: then)
+    }
+
+    /// Removes the record.
+    func forget() { store?.remove() }
+
+    /// Releases the record for other uploads, and then calls the closure.
+    func close(then: @escaping @Sendable () -> Void) {
+        guard let store else { return then() }
+        store.close(then: then)
+    }
+}
+
+extension ResumableUpload {
+    /// Returns the request of an exchange.
+    ///
+    /// - Parameters:
+    ///   - exchange: The exchange.
+    ///   - other: The URL of the upload, if it is not the current one.
+    /// - Returns: The request, or `nil` before the first attempt.
+    func request(for exchange: ResumeExchange, url other: String? = nil) -> TransferRequest? {
+        guard let template = template.withLock({ $0 }) else { return nil }
+        guard exchange != .ordinary else { return template }
+        let (dialect, context, target, upload) = machine.withLock { machine in
+            (
+                machine.dialect, machine.context(method: template.method, metadata: metadata), machine.target,
+                machine.record.url
+            )
+        }
+        let parts = dialect.request(for: exchange, context)
+        var request = template
+        request.method = parts.method
+        request.url = parts.isToUpload ? other ?? upload ?? target : target
+        if !parts.describesBody {
+            for name in RequestPlan.contentFields { request.headers[name] = nil }
+        }
+        if !Self.isSameOrigin(request.url, target) {
+            request.headers = HTTPFields(request.headers.filter { harmless.contains($0.name) })
+            request.options.tls.clientCertificate = nil
+            request.options.digest = nil
+        }
+        for field in parts.fields { request.headers[field.name] = field.value }
+        request.body = exchange.range.map { RangeBody(body, range: $0) }
+        switch exchange {
+        case .options, .delete:
+            request.options.limits.response = min(request.options.limits.response, Self.shortLimit)
+            request.options.limits.connect = min(request.options.limits.connect, Self.shortLimit)
+        default: break
+        }
+        return request
+    }
+
+    /// The limit for requests whose failure has no consequence.
+    private static let shortLimit = Duration.seconds(5)
+
+    private static func isSameOrigin(_ url: String, _ other: String) -> Bool {
+        (try? RequestTarget(url)) == (try? RequestTarget(other))
+    }
+}
+
+/// The storage of a record.
+protocol ResumeRecordStorage: Sendable {
+    /// Writes the record, and calls the closure when it is on the disk or could not be written.
+    func save(_ record: ResumeRecord, then: @escaping @Sendable () -> Void)
+    /// Removes the record.
+    func remove()
+    /// Releases the record for other uploads, and then calls the closure.
+    func close(then: @escaping @Sendable () -> Void)
+}
+
+/// What the uploads of a session have learned of servers, by URL without query. Bounded.
+final class ResumeSupportCache: Sendable {
+    private struct Entry {
+        var support: ResumeSupport
+        var until: ContinuousClock.Instant
+    }
+    private let entries = Locked<[String: Entry]>([:])
+
+    subscript(url: String) -> ResumeSupport {
+        get {
+            let key = Self.key(url)
+            return entries.withLock { entries in
+                guard let entry = entries[key], entry.until > .now else { return ResumeSupport() }
+                return entry.support
+            }
+        }
+        set {
+            guard newValue.isKnown else { return }
+            let key = Self.key(url)
+            entries.withLock { entries in
+                if entries[key]?.support == newValue { return }
+                // A new server is asked again, so forgetting all costs one request each.
+                if entries.count >= Self.maximumCount { entries = [:] }
+                entries[key] = Entry(support: newValue, until: .now + Self.lifetime)
+            }
+        }
+    }
+
+    private static func key(_ url: String) -> String { String(url.prefix { $0 != "?" }) }
+    private static let maximumCount = 256
+    private static let lifetime = Duration.seconds(86_400)
+}

@@ -1,0 +1,82 @@
+public import WaybillCore
+
+/// The protocol of a resumable upload.
+public struct ResumeProtocol: Sendable, Hashable, Codable, CustomStringConvertible {
+    enum Choice: String, Sendable, Hashable, Codable { case automatic, draft, tus }
+    let choice: Choice
+
+    /// The protocol that the server offers in its response to OPTIONS: tus for a file, bytes or a stream, otherwise the
+    /// IETF draft. If the server supports neither and cannot have acted on a request, the upload is sent as an ordinary
+    /// request, which can't be resumed.
+    public static let automatic = ResumeProtocol(choice: .automatic)
+    /// The IETF draft (draft-ietf-httpbis-resumable-upload), interop version 8 or 6. The body can be of any type, so
+    /// forms are sent unchanged. An upload fails with ``UploadError/Code/resumptionUnsupported`` if the server does not
+    /// support it.
+    public static let draft = ResumeProtocol(choice: .draft)
+    /// tus 1.0.0. The server stores the body as a file: it does not parse forms. An upload fails with
+    /// ``UploadError/Code/resumptionUnsupported`` if the server does not support it.
+    public static let tus = ResumeProtocol(choice: .tus)
+
+    /// `automatic`, `draft` or `tus`.
+    public var description: String { choice.rawValue }
+
+    /// Creates a protocol from its ``description``; `nil` for other texts.
+    public init?(_ description: String) {
+        guard let choice = Choice(rawValue: description) else { return nil }
+        self.choice = choice
+    }
+
+    private init(choice: Choice) {
+        self.choice = choice
+    }
+}
+
+/// The options of resumable uploads, which continue after an interruption where the server's program has stored the
+/// body, instead of starting again.
+///
+/// ```swift
+/// try await session.upload(form, to: url, options: .resumable())
+/// ```
+///
+/// The body is sent in several requests, called appends. Each begins where the server has stored the body, so a byte is
+/// never stored twice, and only the last one makes the server act. After any failure the server is asked first, so most
+/// failures that leave an ordinary upload ``WaybillCore/UploadOutcome/unknown`` are repeated safely.
+///
+/// The body must be replayable and of known length; other bodies are sent as ordinary requests.
+public struct ResumeOptions: Sendable, Hashable {
+    /// The protocol.
+    public var method: ResumeProtocol
+    /// The length below which a body is sent as an ordinary request, because the additional requests cost more than
+    /// sending it again. Applies only to ``ResumeProtocol/automatic``. 1 MiB by default.
+    public var minimumLength: ByteCount = .mebibytes(1)
+    /// The length of the first append. It is adapted to the connection later. 4 MiB by default.
+    public var firstAppend: ByteCount = .mebibytes(4)
+    /// The maximum length of an append. 64 MiB by default.
+    public var maximumAppend: ByteCount = .mebibytes(64)
+    /// The number of which the length of each append except the last is a multiple, as some servers require. 256 KiB by
+    /// default.
+    public var appendMultiple: ByteCount = .kibibytes(256)
+    /// The time that an append should take. A shorter time loses less after an interruption, because some servers and
+    /// proxies discard the bytes of an incomplete request. 15 seconds by default.
+    public var appendTime: Duration = .seconds(15)
+    /// The metadata of a tus upload. Names must be ASCII without spaces and commas. `nil` sends the file name and the
+    /// content type as `filename` and `filetype`, if there are any.
+    public var metadata: [String: String]?
+    /// The directory of the records that let another process continue the upload; `nil` to keep them in memory only. By
+    /// default ``ResumeRecordDirectory/standard``.
+    public var records: ResumeRecordDirectory? = .standard
+
+    /// Creates options with the defaults.
+    public init(_ method: ResumeProtocol = .automatic) {
+        self.method = method
+    }
+}
+
+extension UploadOptions {
+    /// Returns the default options with resumable uploads.
+    public static func resumable(_ method: ResumeProtocol = .automatic) -> UploadOptions {
+        var options = UploadOptions()
+        options.resume = ResumeOptions(method)
+        return options
+    }
+}

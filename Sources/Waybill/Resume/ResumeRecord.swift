@@ -1,0 +1,25 @@
+/// The state of a resumable upload that another attempt, or another process, needs to continue it. It contains no
+/// credential. Its URL should not be printed: at some servers it is enough to change the upload.
+struct ResumeRecord: Sendable, Hashable, Codable {
+    var dialect = ResumeDialect.draft8
+    /// The URL of the upload; `nil` before it is created.
+    var url: String?
+    /// The length of the body.
+    var length: Int64
+    /// The number of bytes that the server has confirmed.
+    var offset: Int64 = 0
+    /// Whether the request that completes the body may have been sent.
+    var isCompleting = false
+    var limits = ResumeLimits()
+
+    init(length: Int64) {
+        self.length = length
+    }
+}
+
+extension ResumeRecord: CustomStringConvertible, CustomReflectable {
+    /// The protocol and the position, without the URL.
+    var description: String { "record of \(offset) of \(length) bytes, \(dialect.rawValue)" }
+    /// Only the description.
+    var customMirror: Mirror { Mirror(self, children: ["record": description]) }
+}

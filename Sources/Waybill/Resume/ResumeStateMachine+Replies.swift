@@ -1,0 +1,344 @@
+import WaybillCore
+
+// The responses to requests.
+
+extension ResumeStateMachine {
+    mutating func replied(
+        _ reply: ResumeReply, to exchange: ResumeExchange, _ transmission: Transmission
+    ) -> [Action] {
+        switch exchange {
+        case .options: return offered(reply)
+        case .create(let range, let isLast): return created(reply, range, isLast: isLast, transmission)
+        case .offset: return answered(reply)
+        case .append(let range, let isLast): return appended(reply, range, isLast: isLast, transmission)
+        case .ordinary: return finish(.last(isFinal: true))
+        case .delete: return []
+        }
+    }
+
+    /// A request ended without a response.
+    mutating func failed(_ exchange: ResumeExchange, _ transmission: Transmission) -> [Action] {
+        switch exchange {
+        case .options:
+            // The creation will show the reason, or that only OPTIONS fails. The server is asked again next time.
+            return choose()
+        case .ordinary: return finish(.last(isFinal: true))
+        case .offset: return finish(hasHeldEnd ? .held : .last(isFinal: false))
+        case .append(let range, _) where isProcessed && range.isEmpty: return failProcessed()
+        case .create, .append:
+            interrupted = exchange.range
+            acknowledged = max(acknowledged, (exchange.range?.lowerBound ?? 0) + transmission.acknowledged)
+            guard exchange.completesBody, transmission.isComplete else { return finish(.last(isFinal: false)) }
+            mayBeProcessed = true
+            return record.url == nil ? finish(.last(isFinal: false)) : holdAndAsk()
+        case .delete: return []
+        }
+    }
+
+    /// Asks the server at once whether it has acted, so that the outcome is known even without another attempt.
+    private mutating func holdAndAsk() -> [Action] {
+        hasHeldEnd = true
+        return [.hold] + ask()
+    }
+
+    /// An interim response, which only the draft has.
+    mutating func interim(_ reply: ResumeReply, during exchange: ResumeExchange) -> [Action] {
+        guard reply.isOfProtocol, dialect != .tus else { return [] }
+        var actions: [Action] = []
+        if let limits = reply.limits { record.limits = limits }
+        if case .create = exchange, let location = reply.location, let url = resolved(location, against: target) {
+            if let announcedURL, announcedURL != url { return [] }
+            announcedURL = url
+            support.sendsInterim = true
+            if record.url == nil {
+                record.url = url
+                actions.append(.save(record))
+            }
+        }
+        if let offset = reply.offset, offset <= length {
+            actions.append(.stored(StoredProgress(bytes: offset, isConfirmed: false)))
+        }
+        return actions
+    }
+
+    /// Returns an absolute URL; `nil` if the location is invalid, or leads from `https` to `http`.
+    func resolved(_ location: String, against base: String) -> String? {
+        var url = URLReference(location: location).resolved(against: URLReference(base))
+        url.userInformation = nil
+        url.fragment = nil
+        guard let new = try? RequestTarget(url.description), let old = try? RequestTarget(base) else { return nil }
+        return new.isSecure || !old.isSecure ? url.description : nil
+    }
+
+    // MARK: - Options
+
+    private mutating func offered(_ reply: ResumeReply) -> [Action] {
+        if dialect == .draft8 {
+            support.tusVersions = reply.tusVersions
+            support.tusExtensions = reply.tusExtensions
+        }
+        support.offersDraft = reply.isSuccess && reply.offersDraft
+        if reply.isSuccess { support.limits = reply.limits }
+        // A server of version 6 only does not recognize a request of version 8.
+        if dialect == .draft8, !support.offersDraft, !support.tusVersions.contains(ResumeDialect.tusVersion) || isForm {
+            dialect = .draft6
+            return send(.options)
+        }
+        support.isKnown = true
+        support.usesDraft6 = dialect == .draft6 && support.offersDraft
+        return choose()
+    }
+
+    // MARK: - Creation
+
+    private mutating func created(
+        _ reply: ResumeReply, _ range: Range<Int64>, isLast: Bool, _ transmission: Transmission
+    ) -> [Action] {
+        if dialect != .tus, reply.isComplete == true || isLast && reply.isSuccess && transmission.isComplete {
+            return finishWithResponse()
+        }
+        guard reply.isSuccess else { return creationFailed(reply, isLast: isLast, transmission) }
+        guard dialect != .tus || reply.isOfProtocol else {
+            return finish(
+                .failed(
+                    .resumptionUnsupported,
+                    "The server's response does not have the field Tus-Resumable: \(ResumeDialect.tusVersion). "
+                        + "The URL does not belong to a tus server.", range.isEmpty ? .rejected : .unknown))
+        }
+        guard let location = reply.location, let url = resolved(location, against: target) else {
+            return finish(
+                .failed(
+                    .resumptionUnsupported,
+                    "The server responded with \(reply.status) to the creation of an upload, but not with the URL of "
+                        + "the upload.", range.isEmpty ? .rejected : .unknown))
+        }
+        if let announcedURL, announcedURL != url {
+            record.url = announcedURL
+            return [.abandon(url: url)]
+                + abandonAndFail(.resumptionFailed, "The server reported two different URLs for one upload.")
+        }
+        record.url = url
+        if let limits = reply.limits { record.limits = limits }
+        if let failure = failIfTooLong() { return failure }
+        if dialect == .tus, length == 0 { return finishWithResponse() }
+        guard let offset = reply.offset ?? (range.isEmpty ? 0 : nil), offset <= length else {
+            return ask()
+        }
+        if dialect == .tus, offset == length { return confirm(offset) + finishWithResponse() }
+        return confirm(offset) + save()
+    }
+
+    /// Tries another version or an ordinary request, but only if the server has not acted.
+    private mutating func creationFailed(
+        _ reply: ResumeReply, isLast: Bool, _ transmission: Transmission
+    ) -> [Action] {
+        if reply.status >= 500, reply.status != 501, isLast, transmission.isComplete {
+            mayBeProcessed = true
+            return record.url == nil ? finish(.last(isFinal: false)) : holdAndAsk()
+        }
+        guard record.url == nil, Self.unsupportedStatuses.contains(reply.status) else {
+            return finish(.last(isFinal: false))
+        }
+        switch dialect {
+        case .draft8 where !support.offersDraft:
+            dialect = .draft6
+            support.usesDraft6 = true
+            return create()
+        case _ where options.method == .automatic:
+            support.isOrdinary = true
+            return send(.ordinary)
+        case .tus where reply.status == 412: return failTusVersion(reply.tusVersions)
+        case .draft8, .draft6, .tus:
+            support.usesDraft6 = false
+            let tried = dialect == .draft6 ? "interop versions 8 and 6 of the IETF draft" : dialect.name
+            return finish(
+                .failed(
+                    .resumptionUnsupported,
+                    "The server does not support resumable uploads by \(tried); it responded with \(reply.status).",
+                    .rejected))
+        }
+    }
+
+    /// The responses of servers that don't know the protocol, or not this version of it.
+    private static let unsupportedStatuses: Set<Int> = [400, 404, 405, 411, 412, 415, 422, 426, 501]
+
+    // MARK: - Offset
+
+    private mutating func answered(_ reply: ResumeReply) -> [Action] {
+        if reply.isSuccess { return answeredOffset(reply) }
+        if reply.isGone { return gone() }
+        if reply.status == 423 { return waitForLock() }
+        if reply.rejectsMethod, !avoidsMethods {
+            avoidsMethods = true
+            return ask()
+        }
+        if reply.isRedirect, let actions = redirected(reply) { return actions }
+        return finish(hasHeldEnd ? .held : .last(isFinal: false))
+    }
+
+    private mutating func answeredOffset(_ reply: ResumeReply) -> [Action] {
+        if let length = reply.length, length != self.length {
+            return abandonAndFail(
+                .resumptionFailed,
+                "The server has an upload of \(length) bytes, and the body has \(self.length) bytes.")
+        }
+        if dialect != .tus, reply.isComplete == true { return processed() }
+        guard let offset = reply.offset else {
+            return fail(.resumptionFailed, "The server's response does not have a valid field Upload-Offset.")
+        }
+        guard offset <= length else {
+            return abandonAndFail(
+                .resumptionFailed,
+                "The server reported \(offset) stored bytes, and the body has \(length) bytes.")
+        }
+        if let mismatchedEnd, offset > mismatchedEnd {
+            return abandonAndFail(
+                .resumptionFailed,
+                "The server reported \(offset) stored bytes after an append that ends at \(mismatchedEnd): it stored "
+                    + "bytes at a wrong place.")
+        }
+        mismatchedEnd = nil
+        guard offset >= record.offset else {
+            let confirmed = record.offset
+            return abandonAndFail(
+                .resumptionFailed,
+                "The server lost data: it had confirmed \(confirmed) bytes, and reported \(offset) later.")
+        }
+        if let limits = reply.limits { record.limits = limits }
+        if let interrupted, offset <= interrupted.lowerBound {
+            _ = appendSize.reduce(below: interrupted.upperBound - interrupted.lowerBound, limits: record.limits)
+        }
+        interrupted = nil
+        let actions = confirm(offset)
+        if dialect == .tus, offset == length { return actions + finishWithResponse() }
+        mayBeProcessed = false
+        if hasHeldEnd { return actions + finish(.held) }
+        return actions + continueUpload()
+    }
+
+    /// The server has acted on the upload. It may send its response again.
+    private mutating func processed() -> [Action] {
+        isProcessed = true
+        record.offset = length
+        guard dialect == .draft8 else { return failProcessed() }
+        return send(.append(length..<length, isLast: true))
+    }
+
+    mutating func failProcessed() -> [Action] {
+        record = ResumeRecord(length: length)
+        return [.forget]
+            + fail(
+                .responseLost,
+                "The server has processed the upload, but its response was lost. Look up the result at the server, and do "
+                    + "not send the upload again.")
+    }
+
+    /// The upload does not exist at the server.
+    private mutating func gone() -> [Action] {
+        if mayBeProcessed {
+            return forget()
+                + fail(
+                    .resumptionFailed,
+                    "The server no longer has the upload, whose last bytes were sent: it may have processed it. Check "
+                        + "the server before you send it again.")
+        }
+        let actions = forget()
+        return actions + (hasHeldEnd ? finish(.held) : create())
+    }
+
+    private mutating func redirected(_ reply: ResumeReply) -> [Action]? {
+        counts.redirects += 1
+        guard counts.redirects <= 5, let location = reply.location, let old = record.url,
+            let url = resolved(location, against: old), url != old
+        else { return nil }
+        record.url = url
+        return [.save(record)] + ask()
+    }
+
+    // MARK: - Appends
+
+    private mutating func appended(
+        _ reply: ResumeReply, _ range: Range<Int64>, isLast: Bool, _ transmission: Transmission
+    ) -> [Action] {
+        if isProcessed, range.isEmpty {
+            // Only a response that is marked as final is the application's.
+            return reply.isComplete == true ? finishReplayed() : failProcessed()
+        }
+        if dialect != .tus, reply.isComplete == true { return finishWithResponse() }
+        acknowledged = max(acknowledged, range.lowerBound + transmission.acknowledged)
+        if reply.isSuccess { return appendedSuccessfully(reply, range, isLast: isLast, transmission) }
+        switch reply.status {
+        case 404, 410: return gone()
+        case 409: return conflicted(reply, range)
+        case 413 where !range.isEmpty:
+            let count = range.upperBound - range.lowerBound
+            guard appendSize.reduce(below: count, limits: record.limits) else {
+                return fail(.resumptionFailed, "The server rejected an append of only \(count) bytes as too large.")
+            }
+            return ask()
+        case 423: return waitForLock()
+        case 460:
+            counts.resends += 1
+            guard counts.resends <= 3 else {
+                return fail(.resumptionFailed, "The server reported a wrong checksum for the same bytes repeatedly.")
+            }
+            return ask()
+        case 405 where dialect == .tus && !avoidsMethods, 501 where dialect == .tus && !avoidsMethods:
+            avoidsMethods = true
+            return ask()
+        case 307, 308: return redirected(reply) ?? finish(.last(isFinal: false))
+        case 500... where isLast && transmission.isComplete && reply.status != 503:
+            mayBeProcessed = true
+            return holdAndAsk()
+        default:
+            // The application's rejection, or a failure that the policy for retries evaluates.
+            let isFinal = isLast && transmission.isComplete && reply.status < 500
+            return isFinal && reply.status != 429 && reply.status != 408
+                ? finishWithResponse() : finish(.last(isFinal: false))
+        }
+    }
+
+    private mutating func finishReplayed() -> [Action] {
+        isProcessed = false
+        return finishWithResponse()
+    }
+
+    private mutating func appendedSuccessfully(
+        _ reply: ResumeReply, _ range: Range<Int64>, isLast: Bool, _ transmission: Transmission
+    ) -> [Action] {
+        if isLast {
+            mayBeProcessed = true
+            // Some servers of version 6 have the field inverted, and a success after all bytes is the application's.
+            if dialect == .draft6 || dialect == .draft8 && reply.isComplete == nil { return finishWithResponse() }
+            if dialect == .tus, reply.offset == length { return confirm(length) + finishWithResponse() }
+            return ask()
+        }
+        guard let offset = reply.offset else { return ask() }
+        guard offset == range.upperBound else {
+            counts.mismatches += 1
+            guard counts.mismatches <= 1 else {
+                return fail(
+                    .resumptionFailed,
+                    "The server reported \(offset) stored bytes after an append that ends at \(range.upperBound).")
+            }
+            mismatchedEnd = range.upperBound
+            return ask()
+        }
+        appendSize.succeeded(length: range.upperBound - range.lowerBound, after: transmission.time)
+        return confirm(offset) + continueUpload()
+    }
+
+    /// The server has stored another number of bytes than the append assumed.
+    private mutating func conflicted(_ reply: ResumeReply, _ range: Range<Int64>) -> [Action] {
+        counts.conflicts += 1
+        guard counts.conflicts < 3 else {
+            return fail(
+                .resumptionFailed,
+                "The server rejected an append at \(range.lowerBound), which it had reported as its offset.")
+        }
+        guard let offset = reply.offset, offset != range.lowerBound, (record.offset...length).contains(offset) else {
+            return ask()
+        }
+        return confirm(offset) + continueUpload()
+    }
+}

@@ -1,0 +1,334 @@
+import HTTPTypes
+import WaybillCore
+
+/// The state machine of a resumable upload, which turns events into actions. It uses no clock, transport or tasks, and
+/// continues through all attempts of the upload.
+///
+/// ```
+/// options → create → append … append (the last one) → the application's response
+///                      ↑ ↓
+/// (a new attempt) →  offset
+/// ```
+///
+/// For any order of events, these invariants hold. A byte is appended only at the offset that the server reported. After
+/// a request of unknown result, the server is asked for its offset before anything else is sent. A new upload replaces a
+/// lost one only if no request that completes the body can have arrived. There is exactly one `finish` in an attempt,
+/// and no action after it.
+struct ResumeStateMachine: Sendable {
+    /// The transmission of a request.
+    struct Transmission: Sendable, Hashable {
+        /// Whether the whole request was handed to the kernel.
+        var isComplete = false
+        /// The number of body bytes that the peer acknowledged.
+        var acknowledged: Int64 = 0
+        var time = Duration.zero
+    }
+
+    enum Event: Sendable, Hashable {
+        /// An attempt begins.
+        case begin
+        /// An interim response arrived.
+        case interim(ResumeReply)
+        /// The request of the last `send` received a response.
+        case replied(ResumeReply, Transmission)
+        /// It received none.
+        case failed(Transmission)
+        /// The record of the last `save` was written, or could not be written.
+        case saved(ResumeRecord)
+        /// The wait is over.
+        case waited
+    }
+
+    enum Action: Sendable, Hashable {
+        case send(ResumeExchange)
+        case wait(Duration)
+        /// Write the record to the disk, and send `saved`.
+        case save(ResumeRecord)
+        /// Remove the record.
+        case forget
+        case stored(StoredProgress)
+        /// Remove the upload at the server, without waiting for the response.
+        case abandon(url: String)
+        /// Keep the end of the last request for ``Ending/held``.
+        case hold
+        case finish(Ending)
+    }
+
+    /// The end of an attempt.
+    enum Ending: Sendable, Hashable {
+        /// The end of the last request, with the outcome that is known of the upload. `isFinal`: it is the response of
+        /// the application.
+        case last(isFinal: Bool)
+        /// The end that was held.
+        case held
+        /// The upload can't continue.
+        case failed(UploadError.Code, String, UploadOutcome)
+    }
+
+    /// The current request, or the reason why no request is running.
+    enum Step: Sendable, Hashable {
+        case idle
+        case exchanging(ResumeExchange)
+        /// Writing the record, then continuing.
+        case saving
+        /// Waiting because another request has locked the upload.
+        case waiting
+    }
+
+    /// The counts of an attempt that limit how often a step is repeated.
+    struct Counts: Sendable {
+        var creations = 0
+        var questions = 0
+        var conflicts = 0
+        var mismatches = 0
+        var locks = 0
+        var resends = 0
+        var redirects = 0
+    }
+
+    let options: ResumeOptions
+    let length: Int64
+    /// The URL of the request, to which locations are relative.
+    var target: String
+    /// Whether the body is a form, which tus does not support.
+    let isForm: Bool
+    /// What is known of the server.
+    var support: ResumeSupport
+    var dialect = ResumeDialect.draft8
+    var record: ResumeRecord
+    var appendSize: AppendSize
+    var step = Step.idle
+    var counts = Counts()
+    /// Whether a proxy does not allow the methods of the protocol.
+    var avoidsMethods = false
+    /// Whether a request that completes the body may have arrived, and the server has not denied it since.
+    var mayBeProcessed = false
+    /// Whether the server has reported that it has acted on the upload.
+    var isProcessed = false
+    /// Whether the end of a request is held while the server is asked for its state.
+    var hasHeldEnd = false
+    /// The end of an append after which the server reported another offset.
+    var mismatchedEnd: Int64?
+    /// The range of an append without a response.
+    var interrupted: Range<Int64>?
+    /// The URL under which a tus server has stored the whole body.
+    var storedURL: String?
+    /// The URL in an interim response.
+    var announcedURL: String?
+    /// The number of stored bytes at the beginning of the attempt.
+    var storedBefore: Int64 = 0
+    /// The number of bytes of the current append that the peer has acknowledged.
+    var acknowledged: Int64 = 0
+
+    init(
+        _ options: ResumeOptions, length: Int64, target: String, isForm: Bool, support: ResumeSupport,
+        record: ResumeRecord? = nil
+    ) {
+        self.options = options
+        self.length = length
+        self.target = target
+        self.isForm = isForm
+        self.support = support
+        self.record = record ?? ResumeRecord(length: length)
+        appendSize = AppendSize(options)
+        if let record {
+            dialect = record.dialect
+            // Until the server denies it: the process may have ended after the last request.
+            mayBeProcessed = record.isCompleting
+        }
+    }
+
+    /// Handles an event and returns the actions to perform.
+    mutating func handle(_ event: Event) -> [Action] {
+        switch (step, event) {
+        case (.idle, .begin): begin()
+        case (.exchanging(let exchange), .interim(let reply)): interim(reply, during: exchange)
+        case (.exchanging(let exchange), .replied(let reply, let transmission)):
+            replied(reply, to: exchange, transmission)
+        case (.exchanging(let exchange), .failed(let transmission)): failed(exchange, transmission)
+        case (.saving, .saved(record)): continueUpload()
+        case (.waiting, .waited): ask()
+        default: []
+        }
+    }
+
+    /// What the attempt has shown of the upload's fate.
+    var outcome: UploadOutcome {
+        if isProcessed { return .processed }
+        if mayBeProcessed { return .unknown }
+        let bytes = max(record.offset, acknowledged)
+        return bytes == 0 && record.url == nil ? .notSent : .incomplete(acknowledged: bytes)
+    }
+
+    /// The state of the upload after the attempt.
+    var resumption: ResumptionState {
+        ResumptionState(isRepeatable: record.url != nil || !mayBeProcessed, hasAdvanced: record.offset > storedBefore)
+    }
+
+    /// The values for the requests.
+    func context(method: HTTPRequest.Method, metadata: String?) -> ResumeDialect.Context {
+        ResumeDialect.Context(method: method, length: length, metadata: metadata, avoidsMethods: avoidsMethods)
+    }
+}
+
+// MARK: - Beginning
+
+extension ResumeStateMachine {
+    private mutating func begin() -> [Action] {
+        counts = Counts()
+        hasHeldEnd = false
+        acknowledged = 0
+        storedBefore = record.offset
+        guard record.url == nil else { return ask() }
+        if support.isKnown { return choose() }
+        dialect = .draft8
+        return send(.options)
+    }
+
+    /// Chooses the protocol by what the server offers.
+    mutating func choose() -> [Action] {
+        let hasTus = support.tusVersions.contains(ResumeDialect.tusVersion)
+        switch options.method.choice {
+        case .tus:
+            guard support.tusVersions.isEmpty || hasTus else { return failTusVersion(support.tusVersions) }
+            dialect = .tus
+        case .draft: dialect = support.usesDraft6 ? .draft6 : .draft8
+        case .automatic:
+            // An ordinary server would take an empty creation for the whole upload.
+            let isOffered = support.offersDraft || hasTus && !isForm
+            guard isOffered, !support.isOrdinary else { return send(.ordinary) }
+            dialect = hasTus && !isForm ? .tus : support.usesDraft6 ? .draft6 : .draft8
+        }
+        if let limits = support.limits { record.limits = limits }
+        if let minimum = record.limits.minimumLength, length < minimum { return send(.ordinary) }
+        return failIfTooLong() ?? create()
+    }
+
+    mutating func create() -> [Action] {
+        counts.creations += 1
+        guard counts.creations <= Self.maximumCreations else {
+            return fail(.resumptionFailed, "The server lost the upload repeatedly. Send it again later.")
+        }
+        announcedURL = nil
+        record.dialect = dialect
+        // Bytes are sent with the creation only where the server has shown that it reports the URL before they are lost.
+        let carriesBody =
+            dialect == .tus ? support.tusExtensions.contains("creation-with-upload") : support.sendsInterim
+        guard carriesBody, let count = appendSize.length(at: 0, of: length, limits: record.limits) else {
+            return send(.create(0..<0, isLast: length == 0))
+        }
+        return send(.create(0..<count, isLast: count == length))
+    }
+
+    mutating func failIfTooLong() -> [Action]? {
+        guard let maximum = record.limits.maximumLength, length > maximum else { return nil }
+        return abandonAndFail(
+            .uploadTooLarge, "The body has \(length) bytes, and the server accepts at most \(maximum) bytes.")
+    }
+
+    mutating func failTusVersion(_ versions: [String]) -> [Action] {
+        fail(
+            .resumptionUnsupported,
+            "The server supports tus \(Redaction.escaped(versions.joined(separator: ", "))), and the upload needs tus "
+                + "\(ResumeDialect.tusVersion).")
+    }
+
+    private static let maximumCreations = 2
+}
+
+// MARK: - Steps
+
+extension ResumeStateMachine {
+    mutating func send(_ exchange: ResumeExchange) -> [Action] {
+        step = .exchanging(exchange)
+        return [.send(exchange)]
+    }
+
+    /// Asks the server how much it has stored.
+    mutating func ask() -> [Action] {
+        counts.questions += 1
+        guard counts.questions <= Self.maximumQuestions else {
+            return fail(
+                .resumptionFailed, "The upload made no progress: the server's responses contradict its state.")
+        }
+        return send(.offset)
+    }
+
+    /// Sends the next part of the body.
+    mutating func continueUpload() -> [Action] {
+        guard record.offset < length || dialect != .tus else { return ask() }
+        guard let count = appendSize.length(at: record.offset, of: length, limits: record.limits) else {
+            return fail(.resumptionFailed, "The limits of the server allow no append.")
+        }
+        let range = record.offset..<record.offset + count
+        let isLast = range.upperBound == length
+        // On the disk first: after a crash, the record alone tells that the server may have acted.
+        if isLast, !record.isCompleting {
+            record.isCompleting = true
+            return save()
+        }
+        acknowledged = record.offset
+        return send(.append(range, isLast: isLast))
+    }
+
+    mutating func save() -> [Action] {
+        step = .saving
+        return [.save(record)]
+    }
+
+    /// Waits because another request uses the upload, for example an interrupted one that the server has not noticed.
+    mutating func waitForLock() -> [Action] {
+        counts.locks += 1
+        guard counts.locks <= Self.maximumLocks else {
+            return fail(
+                .resumptionFailed, "Another request has locked the upload at the server. Send it again later.")
+        }
+        step = .waiting
+        return [.wait(.seconds(min(1 << (counts.locks - 1), Self.longestLockWait)))]
+    }
+
+    /// Takes a number of stored bytes that the server confirmed.
+    mutating func confirm(_ offset: Int64) -> [Action] {
+        record.offset = offset
+        acknowledged = offset
+        // Progress: the limits apply to repetitions without it.
+        if offset > storedBefore { counts.questions = 0 }
+        return [.stored(StoredProgress(bytes: offset, isConfirmed: true))]
+    }
+
+    mutating func finish(_ ending: Ending) -> [Action] {
+        step = .idle
+        return [.finish(ending)]
+    }
+
+    mutating func fail(_ code: UploadError.Code, _ message: String) -> [Action] {
+        finish(.failed(code, message, outcome))
+    }
+
+    /// Finishes with the response of the application.
+    mutating func finishWithResponse() -> [Action] {
+        let isKnown = record.url != nil
+        if dialect == .tus { storedURL = record.url }
+        record = ResumeRecord(length: length)
+        mayBeProcessed = false
+        return (isKnown ? [.forget] : []) + finish(.last(isFinal: true))
+    }
+
+    /// Removes the upload at the server, forgets it and fails.
+    mutating func abandonAndFail(_ code: UploadError.Code, _ message: String) -> [Action] {
+        let ending = Ending.failed(code, message, outcome)
+        guard let url = record.url else { return finish(ending) }
+        return [.abandon(url: url)] + forget() + finish(ending)
+    }
+
+    /// Forgets the upload, so that the next one starts anew.
+    mutating func forget() -> [Action] {
+        record = ResumeRecord(length: length)
+        interrupted = nil
+        return [.forget]
+    }
+
+    private static let maximumQuestions = 8
+    private static let maximumLocks = 8
+    private static let longestLockWait = 16
+}

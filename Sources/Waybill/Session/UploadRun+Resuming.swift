@@ -1,0 +1,90 @@
+import HTTPTypes
+import WaybillCore
+import WaybillMultipart
+
+// Resumable uploads: which bodies are sent in parts, and how their requests are started.
+
+extension UploadRun {
+    /// Creates the resumable upload of a body, with the record of an earlier process if there is one.
+    ///
+    /// - Returns: The body, with the boundary of the record, and the upload; `nil` for a body that is sent in one request.
+    /// - Throws: ``UploadError/Code/resumptionUnsupported`` if the options require a protocol and the body is unsuitable,
+    ///   ``UploadError/Code/recordUnusable``, or ``UploadError/Code/invalidRequest`` for metadata.
+    func makeResumable(
+        _ body: any UploadBody, _ options: ResumeOptions
+    ) async throws(UploadError) -> (any UploadBody, ResumableUpload?)? {
+        guard let plan, let core else { return nil }
+        guard let length = body.length, body.isReplayable else {
+            guard options.method != .automatic else { return (body, nil) }
+            throw UploadError(
+                .resumptionUnsupported,
+                "A resumable upload needs a body of known length that can be read again. \(Remedy.makeReplayable)",
+                phase: .preparing)
+        }
+        if options.method == .automatic, length < options.minimumLength.bytes { return (body, nil) }
+        let metadata = try TusMetadata.field(for: request.content, type: body.contentType, options: options)
+        let found = try await findRecord(of: body, length: length, options, plan)
+        let body = found?.body ?? body
+        let resumable = ResumableUpload(
+            body, length: length, options: options, url: plan.url, support: core.resumeSupport, metadata: metadata,
+            harmless: plan.harmlessFields, store: found?.file, record: found?.record)
+        return (body, resumable)
+    }
+
+    private func findRecord(
+        of body: any UploadBody, length: Int64, _ options: ResumeOptions, _ plan: RequestPlan
+    ) async throws(UploadError) -> (body: any UploadBody, file: ResumeRecordFile, record: ResumeRecord?)? {
+        guard let records = options.records, var fingerprint = (body as? any FingerprintedBody)?.fingerprint else {
+            return nil
+        }
+        for text in [plan.method.rawValue, plan.url, options.method.description] { fingerprint.add(text) }
+        guard let file = try await records.claim(fingerprint) else { return nil }
+        guard let form = body as? MultipartBody else {
+            return (body, file, try await file.load(length: length)?.record)
+        }
+        guard let found = try await file.load(length: length), let boundary = found.boundary,
+            let restored = form.replacingBoundary(with: boundary)
+        else {
+            file.setBoundary(form.boundary.description)
+            return (body, file, nil)
+        }
+        file.setBoundary(boundary)
+        return (restored, file, found.record)
+    }
+
+    /// Starts an attempt that continues a resumable upload.
+    func start(
+        _ template: TransferRequest, of resumable: ResumableUpload, attempt: Int, _ hop: UploadRoute.Hop,
+        _ core: SessionCore, _ sink: any TransferSink
+    ) {
+        guard let plan else { return }
+        let transport = core.transport
+        resumable.setTemplate(template)
+        let started = ResumableAttempt(resumable, clock: clock, sink: sink) { [self] request, isFinal, sink in
+            guard !plan.chain.isEmpty else {
+                withResources { $0.sent = request }
+                return transport.start(request, sink: sink)
+            }
+            // Interceptors evaluate the response of the application, not those about the upload's state.
+            let intercepted = InterceptedAttempt(
+                request, attempt: attempt, chain: plan.chain, adapts: hop.sendsCredentials,
+                accepts: isFinal ? plan.options.accepts : .only([]), transport: transport, sink: sink)
+            intercepted.start { [weak self] adapted in self?.withResources { $0.sent = adapted } }
+            return intercepted
+        }
+        withResources { $0.control = started }
+        started.start()
+    }
+
+    /// Removes a resumable upload from the server if it will not be continued: the caller
+    /// has cancelled it, or its body can't be read. That request is sent once, without waiting for its response.
+    func removeFromServer(
+        _ resumable: ResumableUpload, after result: Result<UploadResponse, UploadError>, _ core: SessionCore
+    ) {
+        let keeps = withResources { $0.keepsRemoteUpload }
+        guard case .failure(let error) = result else { return }
+        let isBodyLost = (error.cause as? TransferError)?.code == .bodyFailed
+        guard error.isCancelled && !keeps || isBodyLost, let request = resumable.takeRemoval() else { return }
+        _ = core.transport.start(request, sink: IgnoringSink())
+    }
+}

@@ -1,0 +1,415 @@
+import HTTPTypes
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import Waybill
+
+/// The conformance list.
+enum ResumeCases {
+    static var table: [ResumeCase] { discovery + creation + offsets + appends + life }
+
+    private static func row(_ name: String, _ change: (inout ResumeCase) -> Void = { _ in }) -> ResumeCase {
+        var row = ResumeCase(name)
+        change(&row)
+        return row
+    }
+
+    // MARK: - Discovery and versions
+
+    private static let discovery = [
+        row("a body is sent in appends, each at the offset of the server") { row in
+            row.check = { state, _ in
+                #expect(state.requests(.append, .finish).map(\.claimedOffset) == [0, 100_000, 200_000])
+                #expect(state.requests(.append, .finish).allSatisfy { $0.isBodyComplete })
+            }
+        },
+        row("OPTIONS that fails does not prevent the creation") { row in
+            row.dialects = [.draft8, .tus]
+            row.prepare = { $0.script(.on(.options, .every, .respond(ScriptedResponse(405)))) }
+        },
+        row("OPTIONS whose connection is lost does not prevent the creation") { row in
+            row.dialects = [.draft8, .tus]
+            row.prepare = { $0.script(.on(.options, .every, .loseResponse(.reset))) }
+        },
+        row("a server with another version of tus is an error that names both versions") { row in
+            row.dialects = [.tus]
+            row.configure = { $0.tusVersions = ["0.2.2"] }
+            row.expected = .failed(.resumptionUnsupported, .notSent)
+            row.check = { _, result in
+                #expect("\(result)".contains("0.2.2") && "\(result)".contains("1.0.0"))
+            }
+        },
+        row("a response without Tus-Resumable is not that of a tus server") { row in
+            row.dialects = [.tus]
+            row.prepare = { $0.script(.on(.create, .every, .changeFields([("Tus-Resumable", nil)]))) }
+            row.expected = .failed(.resumptionUnsupported, .rejected)
+        },
+        row("a body longer than the limit of OPTIONS fails before it is created") { row in
+            row.configure = { $0.limits.maxSize = 299_999 }
+            row.expected = .failed(.uploadTooLarge, .notSent)
+            row.check = { state, _ in #expect(state.uploads.isEmpty) }
+        },
+        row("a known limit with an unknown key applies") { row in
+            row.dialects = [.draft8]
+            row.prepare = {
+                $0.script(
+                    .on(.options, .every, .changeFields([("Upload-Limit", "new=\"a, b\", max-append-size=40000")])))
+            }
+            row.configure = { $0.limits.maxAppend = 40_000 }
+            row.check = { state, _ in
+                #expect(state.requests(.append, .finish).allSatisfy { $0.bodyBytes <= 40_000 })
+            }
+        },
+        row("a limit of a wrong type is ignored with its whole field") { row in
+            row.dialects = [.draft8]
+            row.prepare = {
+                $0.script(.on(.options, .every, .changeFields([("Upload-Limit", "max-size=\"1\", max-append-size=9")])))
+            }
+            row.check = { state, _ in #expect(state.requests(.append, .finish).first?.bodyBytes == 100_000) }
+        },
+        row("a body shorter than the minimum is sent as an ordinary request") { row in
+            row.dialects = ResumeCase.drafts
+            row.configure = { $0.limits.minSize = 300_001 }
+            row.check = { state, _ in #expect(state.requests(.ordinary).count == 1) }
+        },
+        row("an interim response of another version is ignored") { row in
+            row.dialects = ResumeCase.drafts
+            row.configure = { $0.sendsInterim = false }
+            row.prepare = { server in
+                let other = ScriptedResponse(
+                    104, headers: [("Upload-Draft-Interop-Version", "3"), ("Location", "/elsewhere")])
+                let none = ScriptedResponse(104, headers: [("Location", "/elsewhere")])
+                server.script(.on(.create, .every, .interim([other, none])))
+            }
+        },
+        row("a server of version 6 gets only version 6") { row in
+            row.dialects = [.draft6]
+            row.check = { state, _ in #expect(state.requests(.ordinary).isEmpty) }
+        },
+        row("without OPTIONS, a server that rejects version 8 gets version 6") { row in
+            row.dialects = [.draft6]
+            row.prepare = { server in
+                server.script(
+                    .on(.options, .every, .respond(ScriptedResponse(404))),
+                    .on(.ordinary, 1, .respond(ScriptedResponse(400))))
+            }
+            row.check = { state, _ in #expect(state.requests(.ordinary).count == 1) }
+        },
+        row("a server without resumption gets one ordinary request, if allowed") { row in
+            row.dialects = [[]]
+            row.method = .automatic
+            row.options = { $0.resume?.minimumLength = .bytes(1) }
+            row.check = { state, _ in #expect(state.requests(.ordinary).map(\.bodyBytes) == [300_000]) }
+        },
+        row("a server that rejects what it offers gets one ordinary request, if allowed") { row in
+            row.dialects = [.draft8]
+            row.method = .automatic
+            row.options = { $0.resume?.minimumLength = .bytes(1) }
+            row.prepare = { $0.script(.on(.create, .every, .respond(ScriptedResponse(400)))) }
+            row.check = { state, _ in #expect(state.requests(.ordinary).map(\.bodyBytes) == [300_000]) }
+        },
+        row("a server without resumption is an error, if a protocol is required") { row in
+            row.dialects = [[]]
+            row.method = .draft
+            row.prepare = { $0.script(.on(.ordinary, .every, .respond(ScriptedResponse(400)))) }
+            row.expected = .failed(.resumptionUnsupported, .rejected)
+        },
+        row("the automatic protocol of bytes is tus where the server offers it") { row in
+            row.method = .automatic
+            row.options = { $0.resume?.minimumLength = .bytes(1) }
+            row.dialects = [.tus, [.tus, .draft8]]
+            row.check = { state, _ in #expect(state.uploads.map(\.dialect) == [.tus]) }
+        },
+        row("the automatic protocol sends short bodies as ordinary requests") { row in
+            row.method = .automatic
+            row.check = { state, _ in #expect(state.requests.map(\.kind) == [.ordinary]) }
+        },
+    ]
+
+    // MARK: - Creation
+
+    private static let creation = [
+        row("a relative Location is resolved against the URL") { $0.configure = { $0.location = .relative } },
+        row("an absolute Location is used") { $0.configure = { $0.location = .absolute } },
+        row("a creation without Location is an error") { row in
+            row.configure = { $0.sendsInterim = false }
+            row.prepare = { $0.script(.on(.create, .every, .changeFields([("Location", nil)]))) }
+            row.expected = .failed(.resumptionUnsupported, .rejected)
+        },
+        row("a creation whose response is lost is repeated, because it has no content") { row in
+            row.configure = { $0.sendsInterim = false }
+            row.prepare = { $0.script(.on(.create, 1, .loseResponse(.reset))) }
+            row.check = { state, _ in #expect(state.uploads.count == 2) }
+        },
+        row("a creation that stored less than was sent continues from there") { row in
+            row.dialects = [.tus]
+            row.configure = { $0.tusExtensions.append("creation-with-upload") }
+            row.prepare = { $0.script(.on(.create, 1, .cut(afterBytes: 70_000, keeping: .none, closing: .reset))) }
+        },
+        row("an empty body is one request") { row in
+            row.length = 0
+            row.check = { state, _ in #expect(state.requests(.create, .append, .finish).count == 1) }
+        },
+        row("a Location that differs from the announced one is an error") { row in
+            row.dialects = ResumeCase.drafts
+            row.prepare = { $0.script(.on(.create, .every, .changeFields([("Location", "/uploads/other")]))) }
+            row.expected = .failed(.resumptionFailed, .incomplete)
+            row.removals = 2
+            row.check = { state, _ in #expect(state.uploads.allSatisfy { $0.isDeleted }) }
+        },
+        row("a creation rejected with 413 is the server's rejection") { row in
+            row.prepare = { $0.script(.on(.create, .every, .respond(ScriptedResponse(413)))) }
+            row.expected = .failed(.rejected, .rejected)
+        },
+        row("a creation that fails with 503 is retried") { row in
+            row.prepare = {
+                $0.script(.on(.create, 1, .respond(ScriptedResponse(503, headers: [("Retry-After", "0")]))))
+            }
+        },
+    ]
+
+    // MARK: - Offsets
+
+    private static let offsets = [
+        row("a cut append continues where the server stored it") { row in
+            row.prepare = { server in
+                server.script(
+                    .on(.append, 1, .cut(afterBytes: 60_000, keeping: .first(40_000), closing: .reset)))
+            }
+            row.check = { state, _ in
+                #expect(state.requests(.append, .finish).map(\.claimedOffset).contains(40_000))
+            }
+        },
+        row("an append of which nothing survives is repeated in smaller pieces") { row in
+            row.prepare = { server in
+                server.script(
+                    .on(.append, 1, .cut(afterBytes: 90_000, keeping: .none, closing: .reset)),
+                    .on(.append, 2, .cut(afterBytes: 45_000, keeping: .none, closing: .reset)))
+            }
+            row.check = { state, _ in
+                #expect(
+                    state.requests(.append).map { $0.value(of: "Content-Length") }.prefix(3) == [
+                        "100000", "50000", "25000",
+                    ])
+            }
+        },
+        row("an offset greater than what was sent is taken") { row in
+            row.prepare = { server in
+                server.script(.on(.append, 1, .cut(afterBytes: 0, keeping: .none, closing: .reset)))
+                let more = Array(SeededGenerator.pattern(300_000)[..<150_000])
+                server.once({ $0.requests(.append).contains { $0.isOver } }) { server.gainBytes(of: "1", more) }
+            }
+        },
+        row("an offset beyond the body is an error, and the upload is removed") { row in
+            row.prepare = { $0.script(.on(.offset, .every, .changeFields([("Upload-Offset", "300001")]))) }
+            row.prepare = { server in
+                server.script(
+                    .on(.append, 1, .loseResponse(.reset)),
+                    .on(.offset, .every, .changeFields([("Upload-Offset", "300001"), ("Upload-Complete", "?0")])))
+            }
+            row.expected = .failed(.resumptionFailed, .incomplete)
+            row.removals = 1
+        },
+        row("a response without an offset is followed by a question") { row in
+            row.prepare = { $0.script(.on(.append, .every, .changeFields([("Upload-Offset", nil)]))) }
+            row.check = { state, _ in #expect(state.requests(.offset).count == 2) }
+        },
+        row("an offset of a wrong type counts as missing") { row in
+            row.prepare = { $0.script(.on(.append, 1, .changeFields([("Upload-Offset", "-5")]))) }
+            row.check = { state, _ in #expect(state.requests(.offset).count == 1) }
+        },
+        row("an offset beyond 63 bits counts as missing") { row in
+            row.prepare = { $0.script(.on(.append, 1, .changeFields([("Upload-Offset", "9223372036854775808")]))) }
+            row.check = { state, _ in #expect(state.requests(.offset).count == 1) }
+        },
+        row("a server that lost confirmed bytes is an error") { row in
+            row.prepare = { server in
+                server.script(.on(.append, 2, .cut(afterBytes: 0, keeping: .none, closing: .reset)))
+                server.once({ $0.requests(.append).count == 2 && $0.requests(.append)[1].isOver }) {
+                    server.loseBytes(of: "1", to: 10)
+                }
+            }
+            row.removals = 1
+            row.expected = .failed(.resumptionFailed, .incomplete)
+        },
+        row("409 with an offset is followed from there") { row in
+            row.prepare = { server in
+                let more = Array(SeededGenerator.pattern(300_000)[..<30_000])
+                server.once({ $0.requests(.create).contains { $0.isOver } }) { server.gainBytes(of: "1", more) }
+            }
+            row.check = { state, _ in #expect(state.requests.contains { $0.status == 409 }) }
+        },
+        row("409 three times at the same offset is an error") { row in
+            row.prepare = { $0.script(.on(.append, .every, .respond(ScriptedResponse(409)))) }
+            row.expected = .failed(.resumptionFailed, .incomplete)
+            row.check = { state, _ in #expect(state.requests(.append).count == 3) }
+        },
+        row("an upload that is gone is created anew") { row in
+            row.prepare = { server in
+                server.script(.on(.append, 2, .cut(afterBytes: 10, keeping: .none, closing: .reset)))
+                server.once({ $0.requests(.append).count == 2 && $0.requests(.append)[1].isOver }) {
+                    server.forgetUploads()
+                }
+            }
+            row.check = { state, _ in #expect(state.uploads.count == 2) }
+        },
+        row("an upload that is gone after its last bytes were sent stays unknown") { row in
+            row.prepare = { server in
+                server.script(.on(.finish, 1, .loseResponse(.reset)))
+                server.once({ $0.requests(.finish).contains { $0.isOver } }) { server.forgetUploads() }
+            }
+            row.expected = .failed(.resumptionFailed, .unknown, runs: 1)
+        },
+        row("a rejected question is the server's rejection") { row in
+            row.prepare = { server in
+                server.script(
+                    .on(.append, 1, .loseResponse(.reset)), .on(.offset, .every, .respond(ScriptedResponse(403))))
+            }
+            row.expected = .failed(.rejected, .rejected)
+        },
+        row("a locked upload is asked again") { row in
+            row.prepare = { server in
+                server.once({ $0.requests(.create).contains { $0.isOver } }) { server.lock("1", forRequests: 2) }
+            }
+        },
+        row("where HEAD is not allowed, another method is used") { row in
+            // Version 6 of the draft has no other method.
+            row.dialects = [.draft8, .tus]
+            row.configure = { $0.barredMethods = ["HEAD"] }
+            row.prepare = { $0.script(.on(.append, 1, .loseResponse(.reset))) }
+        },
+        row("where PATCH is not allowed, tus has another method") { row in
+            row.dialects = [.tus]
+            row.configure = { $0.barredMethods = ["PATCH", "HEAD"] }
+        },
+    ]
+
+    // MARK: - Appends
+
+    private static let appends = [
+        row("the application's rejection is final") { row in
+            row.dialects = ResumeCase.drafts
+            row.prepare = { $0.respond(with: ScriptedResponse(422, text: "no")) }
+            row.expected = .failed(.rejected, .rejected, runs: 1)
+            row.check = { _, result in
+                guard case .failure(let error) = result else { return }
+                #expect(error.response?.text == "no")
+            }
+        },
+        row("the application's 500 is not resumed") { row in
+            row.dialects = [.draft8]
+            row.prepare = { $0.respond(with: ScriptedResponse(500)) }
+            row.expected = .failed(.rejected, .unknown, runs: 1)
+            row.options = { $0.retry = .none }
+        },
+        row("500 of a proxy is followed by a question") { row in
+            row.prepare = { $0.script(.on(.finish, 1, .respond(ScriptedResponse(500)))) }
+            row.check = { state, _ in #expect(state.requests(.offset).count >= 1) }
+        },
+        row("a lost response of the application is fetched again") { row in
+            row.dialects = [.draft8, .tus]
+            row.prepare = { $0.script(.on(.finish, 1, .loseResponse(.reset))) }
+        },
+        row("a lost response that can't be fetched leaves a processed upload") { row in
+            row.dialects = ResumeCase.drafts
+            row.configure = { $0.replaysResponse = false }
+            row.prepare = { $0.script(.on(.finish, 1, .loseResponse(.reset))) }
+            row.expected = .failed(.responseLost, .processed, runs: 1)
+        },
+        row("a last append whose bytes arrived without their end is completed") { row in
+            row.dialects = ResumeCase.drafts
+            row.prepare = { $0.script(.on(.finish, 1, .cut(afterBytes: 100_000, keeping: .all, closing: .reset))) }
+        },
+        row("a truncated response head counts as lost") { row in
+            row.dialects = [.draft8, .tus]
+            row.prepare = { $0.script(.on(.finish, 1, .truncateHead)) }
+        },
+        row("413 halves the appends") { row in
+            row.configure = { $0.proxyBodyLimit = 30_000 }
+            row.check = { state, _ in
+                #expect(state.requests(.append).contains { $0.value(of: "Content-Length") == "25000" })
+            }
+        },
+        row("413 at the minimum is an error") { row in
+            row.configure = { $0.proxyBodyLimit = 10 }
+            row.expected = .failed(.resumptionFailed, .incomplete)
+        },
+        row("the maximum of an append is never exceeded") { row in
+            row.dialects = ResumeCase.drafts
+            row.configure = { $0.limits.maxAppend = 33_333 }
+            row.check = { state, _ in
+                #expect(state.requests(.append, .finish).allSatisfy { $0.bodyBytes <= 33_333 })
+            }
+        },
+        row("all appends but the last are multiples") { row in
+            row.configure = { settings in
+                settings.appendMultiple = 65_536
+            }
+            row.options = { $0.resume?.appendMultiple = .bytes(65_536) }
+        },
+        row("a flood of interim responses is bounded") { row in
+            row.dialects = ResumeCase.drafts
+            row.prepare = { server in
+                let interim = ScriptedResponse(
+                    104, headers: [("Upload-Draft-Interop-Version", "8"), ("Upload-Offset", "5")])
+                server.script(.on(.append, 1, .interim(Array(repeating: interim, count: 10_000), .afterBody)))
+            }
+        },
+        row("460 sends the bytes again") { row in
+            row.dialects = [.tus]
+            row.prepare = { $0.script(.on(.append, 1, .respond(ScriptedResponse(460)))) }
+        },
+        row("460 four times is an error") { row in
+            row.dialects = [.tus]
+            row.prepare = { $0.script(.on(.append, .every, .respond(ScriptedResponse(460)))) }
+            row.expected = .failed(.resumptionFailed, .incomplete)
+            row.check = { state, _ in #expect(state.requests(.append).count == 4) }
+        },
+        row("a server that reports more than was sent after an append is an error") { row in
+            row.prepare = { server in
+                server.script(
+                    .on(.append, 1, .changeFields([("Upload-Offset", "150000")])),
+                    .on(.offset, .every, .changeFields([("Upload-Offset", "150000")])))
+            }
+            row.removals = 1
+            row.expected = .failed(.resumptionFailed, .incomplete)
+        },
+    ]
+
+    // MARK: - Life
+
+    private static let life = [
+        row("retries are counted from the last progress") { row in
+            row.length = 1_000_000
+            row.prepare = { server in
+                for number in 1...6 {
+                    server.script(
+                        .on(.append, .number(number), .cut(afterBytes: 60_000, keeping: .all, closing: .reset)))
+                }
+            }
+        },
+        row("without progress, the retries are used up") { row in
+            row.prepare = { $0.script(.on(.append, .every, .cut(afterBytes: 0, keeping: .none, closing: .reset))) }
+            row.options = { $0.retry.maxRetries = 2 }
+            row.expected = .failed(.connectionLost, .incomplete)
+            row.check = { _, result in
+                guard case .failure(let error) = result else { return }
+                #expect(error.attempts.count == 3)
+            }
+        },
+        row("without retries, a lost response is looked up nevertheless") { row in
+            row.dialects = [.draft8, .tus]
+            row.options = { $0.retry = .none }
+            row.prepare = { $0.script(.on(.finish, 1, .loseResponse(.reset))) }
+        },
+        row("a server that lost its state gets a new upload") { row in
+            row.prepare = { server in
+                server.script(.on(.append, 2, .cut(afterBytes: 10, keeping: .all, closing: .reset)))
+                server.once({ $0.requests(.append).count == 2 && $0.requests(.append)[1].isOver }) {
+                    server.forgetUploads()
+                }
+            }
+        },
+    ]
+}
