@@ -62,7 +62,7 @@ extension Exit {
             self = .signal(signal ?? 2)
         } else if error.outcome == .rejected || error.code == .rejected && error.response?.status.kind == .successful {
             self = Self.isTemporaryRejection(error.response?.status.code) ? .transient : .rejected
-        } else if error.outcome == .unknown {
+        } else if error.outcome.mayHaveActed {
             self = .unknown
         } else {
             self = Self.codes[error.code.description] ?? .transient

@@ -55,6 +55,9 @@ struct PostQueue: Sendable {
         try QueueCheck.delivery(command.network, command.limits, isInsecure: command.request.insecure)
         try QueueCheck.user(command.request.user, isDigest: command.request.digest)
         try QueueCheck.url(command.url)
+        if command.request.resumable != nil {
+            throw .usage("--resumable can't be combined with --queue. Leave it out.")
+        }
         let output = command.output
         let responses = [(output.output != nil, "-o"), (output.head.isIncluded, "-i"), (output.head.dump != nil, "-D")]
         if let (_, option) = responses.first(where: \.0) {

@@ -17,6 +17,8 @@ extension PutCommand {
         if let skipped = scan.skippedLine, !output.silent { console.line(skipped) }
         try queue.checkKey(of: scan.files.count)
         switch destination {
+        case .tus:
+            throw .usage("Uploads to a tus server can't be queued. Leave --queue out.")
         case .presigned(let url):
             let entries = try presignedEntries(url, scan.files, console)
             return try await add(entries, to: entries.map { _ in Redaction.url(url) }, console, json)

@@ -20,7 +20,7 @@ extension Remedy {
         case .provideAuthoritiesAsPEM: "Pass a PEM file to --cacert."
         case .checkClientCertificate: "Check that --cert, --cert-type, --key and --pass match."
         case .chooseRedirects: "Send the upload to that URL, or use --redirect resend or --redirect get."
-        case .provideStreamLength, .spillStream: "Save it to a file first, and send the file."
+        case .provideStreamLength, .spillStream, .makeReplayable: "Save it to a file first, and send the file."
         case .makeRandomBoundary: "Leave --boundary out to use a random one."
         case .freeDiskSpaceForStream: "Free disk space, or set the environment variable TMPDIR to another directory."
         case .chooseTemporaryDirectory: "Set the environment variable TMPDIR to another directory."

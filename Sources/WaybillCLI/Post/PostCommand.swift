@@ -45,6 +45,12 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
             <redacted> there. With 301 and 302 a server does not say whether to send the form again: --redirect \
             chooses.
 
+            RESUMING:
+            With --resumable a form of 1 MiB or more is sent in several requests to a server that supports the IETF draft \
+            for resumable uploads. After an interruption it continues with the bytes that the server has stored, in the \
+            same command with --retry, or when the command is run again with the same form. auto sends an ordinary \
+            request to other servers, and for shorter forms; draft fails there.
+
             PROGRESS:
             A terminal shows a progress bar. Otherwise a line is printed every --progress-interval (default: 1m), and \
             one for each retry with its reason and delay. With --each, ~ before the total marks an estimate: images \
@@ -67,6 +73,8 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
               waybill post https://backend.example/upload -F 'BUSINESSNO=20240001' \\
                 -F 'TOKEN=env:TOKEN' -F 'front=@card.jpg;filename=IDFrontImage.jpg' \\
                 --max-bytes front=100KiB
+              waybill post https://backend.example/upload -F 'file=@film.mp4' \\
+                --resumable auto --retry 10
               waybill post https://backend.example/upload -F 'file=@report.pdf' \\
                 -H @headers.txt --retry 3 --json
               waybill post https://backend.example/upload -F 'TOKEN=env:TOKEN' \\

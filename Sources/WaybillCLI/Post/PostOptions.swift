@@ -64,6 +64,24 @@ struct RequestOptions: ParsableArguments {
     @Flag(
         name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For test environments only.")
     var insecure = false
+
+    @Option(
+        name: .customLong("resumable"),
+        help: ArgumentHelp(
+            "Send the form so that it continues after an interruption: auto, if the server supports it, or draft. Also "
+                + "when the command is run again.", valueName: "auto|draft"))
+    var resumable: String?
+
+    /// Returns the options of a resumable upload, or `nil`.
+    func resumeOptions() throws(CommandFailure) -> ResumeOptions? {
+        switch resumable {
+        case nil: return nil
+        case "auto": return ResumeOptions(.automatic)
+        case "draft": return ResumeOptions(.draft)
+        case let other?:
+            throw .usage("--resumable must be auto or draft; got \(Redaction.quoted(other)).")
+        }
+    }
 }
 
 /// The options of the output.

@@ -29,6 +29,7 @@ struct PostPlan {
         for text in command.request.header { try fields.add(text) }
         var options = UploadOptions()
         options.retry = try command.limits.retry() ?? RetryPolicy(maxRetries: 0)
+        options.resume = try command.request.resumeOptions()
         let networkSecrets = try command.network.apply(
             to: &options, command.limits.times, isInsecure: command.request.insecure)
         if let user = command.request.user {

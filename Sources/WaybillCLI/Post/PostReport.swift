@@ -125,6 +125,8 @@ extension PostReport {
             "The server received \(ByteCount(bytes: acknowledged)), which is incomplete."
         case .unknown:
             "Everything was sent: the server may have stored it. Check the server before you send it again."
+        case .processed:
+            "The server has processed the upload, but its response was lost. Look up the result, and do not send it again."
         case .rejected: nil
         }
     }
@@ -176,6 +178,7 @@ extension UploadOutcome {
         case .incomplete: "incomplete"
         case .rejected: "rejected"
         case .unknown: "unknown"
+        case .processed: "processed"
         }
     }
 }

@@ -24,6 +24,14 @@ extension PutCommand {
         return UploadSession(configuration: configuration)
     }
 
+    /// Returns the options of uploads to a tus server.
+    func resumeOptions() -> ResumeOptions {
+        var resume = ResumeOptions(.tus)
+        if let path = store.records { resume.records = ResumeRecordDirectory(path: path) }
+        if store.doesNotResume { resume.records = nil }
+        return resume
+    }
+
     /// Returns the configuration of the OSS client.
     func ossConfiguration(_ options: UploadOptions) throws(StoreError) -> AliyunOSSClient.Configuration {
         let region = store.region ?? Environment.text("OSS_REGION")

@@ -12,6 +12,7 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
               oss://bucket/prefix/       files under this prefix, by their own names
               oss://bucket               files by their own names
               qiniu://bucket/key         the same three forms for Qiniu
+              tus+https://host/path      files to a tus server, which chooses the URL of each
               https://…?…                one file to a presigned URL; pass its signed header fields with -H
 
             Large files are sent in parts. A stopped command resumes when it is run again: parts that the store \
@@ -47,6 +48,7 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
               waybill put -r -j 8 --exclude '*.tmp' photos oss://cards/2026/
               waybill put -r -j 3 photos/ qiniu://photos/2026/
               waybill put front.jpg @url.txt -H 'Content-Type: image/jpeg'
+              waybill put -r videos/ tus+https://files.example/uploads -H @token.txt
               waybill put -r photos oss://cards/2026/ --region cn-hangzhou --queue --batch today
               waybill put -r photos oss://cards/2026/ --region cn-hangzhou --dry-run
 

@@ -11,6 +11,8 @@ enum PutDestination: Sendable, Hashable {
     case qiniu(bucket: String, key: String)
     /// A presigned URL, for one file.
     case presigned(url: String)
+    /// A tus server.
+    case tus(url: String)
 
     init(_ text: String) throws(CommandFailure) {
         let scheme = text.utf8.firstIndex(of: UInt8(ascii: ":")).map { text[..<$0].lowercased() }
@@ -21,12 +23,14 @@ enum PutDestination: Sendable, Hashable {
         case "qiniu":
             let (bucket, key) = try Self.bucketAndKey(of: text)
             self = .qiniu(bucket: bucket, key: key)
+        case "tus+https", "tus+http":
+            self = .tus(url: String(text.dropFirst("tus+".count)))
         case "https", "http":
             self = .presigned(url: text)
         default:
             throw .usage(
-                "The destination must be oss://bucket/key, qiniu://bucket/key, or a presigned https:// URL; "
-                    + "got \"\(Redaction.url(text))\"."
+                "The destination must be oss://bucket/key, qiniu://bucket/key, tus+https://host/path, or a presigned "
+                    + "https:// URL; got \"\(Redaction.url(text))\"."
             )
         }
     }
@@ -35,7 +39,7 @@ enum PutDestination: Sendable, Hashable {
     var key: String {
         switch self {
         case .oss(_, let key), .qiniu(_, let key): key
-        case .presigned: ""
+        case .presigned, .tus: ""
         }
     }
 

@@ -108,7 +108,7 @@ struct PutPlan: Sendable {
             } catch {
                 throw .usage("\(Redaction.quoted(file.path)): \(error.message.sentence)")
             }
-            if let other = keys.updateValue(file.path, forKey: Array(file.key.utf8)) {
+            if target.hasKeys, let other = keys.updateValue(file.path, forKey: Array(file.key.utf8)) {
                 throw .usage(
                     "\(Redaction.quoted(other)) and \(Redaction.quoted(file.path)) would become the same object. "
                         + "Send them to different destinations.")
@@ -128,9 +128,11 @@ enum PutTargets {
         if let expectContinue = fields.expectContinue { options.transfer.expectContinue = expectContinue }
         console.hide(secrets + fields.secrets)
         if command.network.redirect != nil || command.network.isLocationTrusted {
-            guard case .presigned = destination else {
+            switch destination {
+            case .presigned, .tus: break
+            case .oss, .qiniu:
                 throw .usage(
-                    "--redirect and --location-trusted require a presigned URL. "
+                    "--redirect and --location-trusted require a presigned URL or a tus server. "
                         + "Leave them out; requests to a store follow no redirects."
                 )
             }
@@ -148,6 +150,11 @@ enum PutTargets {
                 return try QiniuTarget(
                     bucket: bucket, command, options,
                     session: command.session(console, rate: options.transfer.rateLimit), headers: fields.headers)
+            case .tus(let url):
+                return TusTarget(
+                    url, headers: fields.headers,
+                    session: command.session(console, rate: options.transfer.rateLimit), options: options,
+                    resume: command.resumeOptions())
             case .presigned(let url):
                 console.hide(Self.secrets(ofQueryIn: url))
                 return try PresignedTarget(

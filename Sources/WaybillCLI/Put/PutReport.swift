@@ -43,6 +43,7 @@ struct PutReport: Sendable {
                 switch error.outcome {
                 case .unknown?:
                     " Everything was sent: the store may have it. Check the store before you send it again."
+                case .processed?: " The server has it, but its response was lost. Do not send it again."
                 case .notSent? where error.part == nil: " The store received nothing."
                 default: error.isStored ? " The object was stored." : ""
                 }
@@ -104,7 +105,7 @@ extension Exit {
             self = .signal(signal ?? 2)
         } else if error.isStored || error.code == .rejected {
             self = !error.isStored && Self.isTemporaryRejection(error.status) ? .transient : .rejected
-        } else if error.outcome == .unknown {
+        } else if error.outcome?.mayHaveActed == true {
             self = .unknown
         } else if let exit = Self.storeCodes[error.code.description] ?? Self.codes[error.code.description] {
             self = exit

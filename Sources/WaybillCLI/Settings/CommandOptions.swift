@@ -30,7 +30,7 @@ enum CommandOptions {
     private static let texts = [
         "post": """
         form,F=* form-string=* max-bytes=* quality=* min-side=* heic each=* each-from= null,0 parallel= fail-early
-        header,H=* request,X= user,u= digest insecure,k cacert= proxy,x= resolve=* proxy-user,U= noproxy=
+        header,H=* request,X= user,u= digest insecure,k resumable= cacert= proxy,x= resolve=* proxy-user,U= noproxy=
         cert,E= cert-type= key= pass= pinnedpubkey= ipv4,4 ipv6,6 unix-socket= http2 redirect= location-trusted
         limit-rate= connect-timeout= stall-timeout= response-timeout= max-filesize= max-time,m= retry= queue
         outbox= idempotency= idempotency-window= on-unknown= if-changed= snapshot priority= batch= tag=* dedupe=

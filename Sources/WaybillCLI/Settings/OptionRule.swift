@@ -44,7 +44,7 @@ extension OptionRule {
         [
             needs("queue", ["post", "put"], QueueOptions.names),
             excluded(by: "queue", ["post", "put"], deliveryOptions),
-            excluded(by: "queue", ["post"], ["user", "digest", "parallel"]),
+            excluded(by: "queue", ["post"], ["user", "digest", "parallel", "resumable"]),
             excluded(by: "queue", ["put"], ["records", "no-resume"]),
             OptionRule(commands: ["post"], names: ["parallel", "fail-early"]) { call, _ in call.sendsEach },
             needs("dedupe", ["post", "put"], ["duplicates"]),
@@ -99,9 +99,10 @@ extension OptionRule {
         put(["region", "endpoint", "sign-version", "acl", "storage-class", "header"]) { call, _ in call.store != .qiniu
         },
         overridden(by: "endpoint", ["put"], ["region"]), overridden(by: "region", ["put"], ["endpoint"]),
-        put(["insecure", "redirect", "location-trusted", "idempotency", "idempotency-window"]) { call, _ in
-            call.store == .presigned
+        put(["insecure", "redirect", "location-trusted"]) { call, _ in
+            call.store == .presigned || call.store == .tus
         },
+        put(["idempotency", "idempotency-window"]) { call, _ in call.store == .presigned },
         put(["recursive"]) { call, _ in call.store != .presigned },
         put(["credential"]) { call, setting in call.store == .presigned || !setting.value.contains("=") },
         put(["part-size"]) { call, setting in
@@ -150,13 +151,14 @@ extension OptionRule {
 }
 
 extension SettingsCall {
-    enum Store { case oss, qiniu, presigned }
+    enum Store { case oss, qiniu, tus, presigned }
 
     /// The store of `put`. The command reports an invalid destination.
     var store: Store {
         switch positionals.last.flatMap({ try? PutDestination($0) }) {
         case .oss?: .oss
         case .qiniu?: .qiniu
+        case .tus?: .tus
         // Only a presigned URL is stored in a file.
         case .presigned?, nil: .presigned
         }

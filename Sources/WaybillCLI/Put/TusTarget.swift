@@ -1,0 +1,57 @@
+import HTTPTypes
+import Waybill
+import WaybillStores
+
+/// A tus server, which creates an upload for each file.
+struct TusTarget: PutTarget {
+    private let url: String
+    private let headers: HTTPFields
+    private let session: UploadSession
+    private let options: UploadOptions
+
+    init(
+        _ url: String, headers: HTTPFields, session: UploadSession, options: UploadOptions, resume: ResumeOptions
+    ) {
+        (self.url, self.headers, self.session) = (url, headers, session)
+        var options = options
+        options.resume = resume
+        self.options = options
+    }
+
+    /// The server chooses the URL of each upload.
+    var hasKeys: Bool { false }
+
+    func location(of key: String) -> String { Redaction.url(url) }
+
+    func check(key: String) throws(StoreError) {}
+
+    func start(_ file: PutFile) -> PutTransfer {
+        var options = options
+        options.resume?.metadata = ["filename": file.key]
+        if let type = ContentTypeTable.standard.type(forFile: file.path) {
+            options.resume?.metadata?["filetype"] = type
+        }
+        let task = session.start(.file(path: file.source), to: url, method: .post, headers: headers, options: options)
+        return PutTransfer(
+            size: file.size,
+            watch: { body in
+                await task.follow { progress in
+                    body(
+                        PutSnapshot(
+                            acknowledged: progress.acknowledged, bytesPerSecond: progress.bytesPerSecond,
+                            retry: progress.retry))
+                }
+            }, stop: { task.cancel() }, end: { await Self.result(of: task) })
+    }
+
+    private static func result(of task: UploadTask) async -> Result<PutStored, StoreError> {
+        do throws(UploadError) {
+            let response = try await task.response
+            let url = response.uploadURL ?? ""
+            return .success(
+                PutStored(url: url, members: ["status": response.status.code, "headers": ResponseHead(response)]))
+        } catch {
+            return .failure(StoreError(error))
+        }
+    }
+}
