@@ -63,7 +63,7 @@ struct NaiveResponse {
             lines = head
             code = Int(String(decoding: lines[0].text.dropFirst(9).prefix(3), as: UTF8.self)) ?? 0
             if code == 101 { throw .malformedFraming }
-            if code == 100 { record.sawContinue = true }
+            if code == 100 || code == 104 { record.sawContinue = true }
         } while code < 200
         record.status = code
         record.fields = lines.dropFirst().compactMap(Self.field)

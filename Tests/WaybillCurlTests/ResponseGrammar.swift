@@ -12,7 +12,10 @@ struct ResponseGrammar {
         "HTTP/1.1 101 Switching Protocols", "HTTP/1.1 2000 No", "HTTP/1.2 200 OK", "HTTP/2 200", "SSH-2.0-OpenSSH",
         "HTTP/1.1 99 No", "HTTP/1.1  200", "HTTP/1.1", "HTTP/1.1 200 " + long, "HTTP/1.2 " + long,
     ])
-    private static let interimLines = pieces(["HTTP/1.1 100 Continue", "HTTP/1.1 103 Early Hints", "HTTP/1.1 102 "])
+    private static let interimLines = pieces([
+        "HTTP/1.1 100 Continue", "HTTP/1.1 103 Early Hints", "HTTP/1.1 102 ",
+        "HTTP/1.1 104 Upload Resumption Supported",
+    ])
     private static let fields = pieces([
         "X: y", "Connection: close", "Connection: keep-alive", "Connection: Keep-Alive, x", "connection:\tx ,CLOSE",
         "Date: now", " folded", "\tX: folded", "no colon", "X : y", "X:", ": y", "Set-Cookie: a=\"\u{E9}\"",

@@ -80,7 +80,7 @@ import Testing
             "proxy-user": "me:secret", "noproxy": "a.example", "cert-type": "P12", "pass": "secret",
             "pinnedpubkey": "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "unix-socket": "/run/backend",
             "limit-rate": "200K", "connect-timeout": "5", "stall-timeout": "5", "response-timeout": "5",
-            "max-time": "60", "max-filesize": "5M", "redirect": "get", "progress-interval": "10s",
+            "max-time": "60", "max-filesize": "5M", "redirect": "get", "resumable": "auto", "progress-interval": "10s",
             "retry": "3", "idempotency": "honoured", "idempotency-window": "12h", "on-unknown": "retry",
             "if-changed": "restart", "priority": "low", "batch": "today", "tag": "till-4", "duplicates": "replace",
             "deadline": "2d", "attempts": "5", "credential": "X-Token=backend", "include": "*.jpg", "exclude": "*.tmp",
@@ -151,7 +151,8 @@ import Testing
         case (.presigned(let url), true): _ = try command.presignedEntries(url, files, Console())
         case (.oss(let bucket, _), true): _ = try command.ossEntries(bucket: bucket, files)
         case (.qiniu(let bucket, _), true): _ = try command.qiniuEntries(bucket: bucket, files)
-        case (.presigned, false), (.oss, false): _ = try PutPlan(command, console: Console())
+        case (.tus, true): Issue.record("a tus server has no queue")
+        case (.presigned, false), (.oss, false), (.tus, false): _ = try PutPlan(command, console: Console())
         case (.qiniu, false):
             var fields = PostFields()
             for text in command.request.header { try fields.add(text) }

@@ -1,0 +1,32 @@
+// The samples of the page about resumable uploads, compiled.
+import Waybill
+
+private func resumable(_ session: UploadSession, _ form: MultipartForm, _ url: String) async throws {
+    // snippet: resumable
+    let response = try await session.upload(form, to: url, options: .resumable())
+    // end
+    print(response)
+}
+
+private func stored(_ task: UploadTask) async {
+    // snippet: stored by the server
+    for await progress in task.progress {
+        if let stored = progress.stored { print("stored by the server: \(stored.bytes) bytes") }
+    }
+    // end
+}
+
+private func records() -> UploadOptions {
+    // snippet: records
+    var options = UploadOptions.resumable()
+    options.resume?.records = ResumeRecordDirectory(path: "/var/lib/kiosk/uploads")
+    // end
+    return options
+}
+
+private func tus(_ session: UploadSession, _ tusURL: String) async throws {
+    // snippet: tus
+    let stored = try await session.upload(.file(path: "film.mp4"), to: tusURL, method: .post, options: .resumable(.tus))
+    print(stored.uploadURL ?? "")
+    // end
+}
