@@ -20,16 +20,18 @@ public struct DurableFileUpload: DurableUpload {
     /// Creates the upload of an existing file.
     ///
     /// Without a content type, the type is derived from the file name extension. With `sendsContentType` off, only a
-    /// type in `headers` is sent: a presigned URL is often valid only for a request without one.
+    /// type in `headers` is sent: a presigned URL is often valid only for a request without one. With a protocol in
+    /// `resumption`, a large file continues after an interruption.
     ///
     /// - Throws: ``UploadError`` if the request or the file is invalid.
     public init(
         path: String, contentType: String? = nil, to location: some UploadLocation, method: HTTPRequest.Method = .put,
         headers: HTTPFields = [:], credential: DurableCredential? = nil, idempotency: Idempotency = .ignored,
-        sendsContentType: Bool = true
+        sendsContentType: Bool = true, resumption: ResumeProtocol? = nil
     ) async throws(UploadError) {
         target = try DurableTarget(
-            method, location, headers: headers, credential: credential, idempotency: idempotency)
+            method, location, headers: headers, credential: credential, idempotency: idempotency,
+            resumption: resumption)
         let body = try await Self.body(path, contentType)
         self.contentType = sendsContentType ? body.contentType : nil
         file = DurableFile(path: path)
@@ -66,11 +68,12 @@ public struct DurableFileUpload: DurableUpload {
 }
 
 /// A body with a given content type, which may be `nil`.
-private struct TypedBody: UploadBody {
+private struct TypedBody: FingerprintedBody {
     let body: FileBody
     let contentType: String?
     var length: Int64? { body.length }
     var isReplayable: Bool { body.isReplayable }
+    var fingerprint: BodyFingerprint? { body.fingerprint }
 
     func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader { try body.makeReader(wake: wake) }
 

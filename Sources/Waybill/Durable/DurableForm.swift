@@ -34,16 +34,19 @@ public struct DurableForm: DurableUpload {
     ///   - headers: Header fields without credentials.
     ///   - credential: The named credential of the request.
     ///   - idempotency: The server's support for idempotency keys.
+    ///   - resumption: The protocol by which a large form continues after an interruption; `nil` to send it in one
+    ///     request.
     ///   - boundary: The boundary; random by default.
     /// - Throws: ``UploadError``. The code is ``UploadError/Code/notDurable`` for a stream or a secret text, and the
     ///   message names the alternative. Other codes describe errors of the form, its files and images.
     public init(
         _ form: MultipartForm, to location: some UploadLocation, method: HTTPRequest.Method = .post,
         headers: HTTPFields = [:], credential: DurableCredential? = nil, idempotency: Idempotency = .ignored,
-        boundary: MultipartBoundary = .random()
+        resumption: ResumeProtocol? = nil, boundary: MultipartBoundary = .random()
     ) async throws(UploadError) {
         target = try DurableTarget(
-            method, location, headers: headers, credential: credential, idempotency: idempotency)
+            method, location, headers: headers, credential: credential, idempotency: idempotency,
+            resumption: resumption)
         self.boundary = boundary.description
         compatibility = Compatibility(form.compatibility)
         var names: [String] = []

@@ -16,6 +16,8 @@ package struct DurableTarget: Codable, Sendable {
     /// The number of seconds for which the server acts only once on an `Idempotency-Key` after it first received it;
     /// `nil` if the server does not guarantee that.
     package var keyWindowSeconds: Int64?
+    /// The protocol of a resumable upload; `nil` to send the body in one request.
+    package var resumption: ResumeProtocol?
 
     /// Creates a target, and checks that the request can be persisted.
     ///
@@ -23,8 +25,9 @@ package struct DurableTarget: Codable, Sendable {
     ///   header fields that are known to contain credentials.
     package init(
         _ method: HTTPRequest.Method, _ location: some UploadLocation, headers: HTTPFields = [:],
-        credential: DurableCredential? = nil, idempotency: Idempotency = .ignored
+        credential: DurableCredential? = nil, idempotency: Idempotency = .ignored, resumption: ResumeProtocol? = nil
     ) throws(UploadError) {
+        self.resumption = resumption
         url = try URLText.absolute(location.uploadURL, base: nil)
         _ = try RequestTarget(url)
         guard URLReference(url).userInformation == nil else {
@@ -110,13 +113,20 @@ extension DurableTarget {
             try credential.apply(
                 try await delivery.credentials.required(credential.name), headers: &headers, options: &options)
         }
-        return try await delivery.session.upload(
-            content, to: url, method: method, headers: headers, options: options, onProgress: delivery.onProgress)
+        if let resumption {
+            options.resume = ResumeOptions(resumption)
+            options.resume?.records = nil
+        }
+        var request = UploadRequest(method, url, headers: headers, content: content, options: options)
+        request.resumeStorage = resumption.map { _ in DeliveryResumeStorage(delivery) }
+        return try await delivery.session.core.start(request, isCancelled: Task.isCancelled)
+            .outcome(onProgress: delivery.onProgress)
     }
 
-    /// A plain request can't be verified. It can be repeated safely if its method is idempotent (RFC 9110 section
+    /// A resumable upload is continued: its next attempt asks the server first. A plain request can't be verified. It can be repeated safely if its method is idempotent (RFC 9110 section
     /// 9.2.2), or if the server still recognizes the key.
     func verdict(_ delivery: Delivery) -> DeliveryVerdict {
+        if resumption != nil, let resume = delivery.resume, !resume.isEmpty { return .resume(resume) }
         if HTTPRequest.Method(rawValue: method)?.isIdempotent == true { return .repeatable }
         guard let keyWindowSeconds, delivery.sinceFirstAttempt < .seconds(keyWindowSeconds) else {
             return .undetermined

@@ -55,7 +55,7 @@ final class ResumableAttempt: TransferControl {
         case .send(let exchange): send(exchange)
         case .wait(let delay): wait(delay)
         case .save(let record): upload.save(record) { [self] in handle(.saved(record)) }
-        case .forget: upload.forget()
+        case .forget(let isStored): upload.forget(isStored: isStored)
         case .stored(let stored): sink.transfer(.stored(stored))
         case .abandon(let url): abandon(url)
         case .hold: state.withLock { $0.heldEnd = $0.lastEnd }

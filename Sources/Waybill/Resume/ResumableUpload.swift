@@ -1,5 +1,6 @@
 import HTTPTypes
 import WaybillCore
+import WaybillMultipart
 
 /// A resumable upload through all its attempts: the state machine, and what its requests share.
 final class ResumableUpload: Sendable {
@@ -90,7 +91,7 @@ final class ResumableUpload: Sendable {
             return machine.record.url.take()
         }
         guard let url else { return nil }
-        store?.remove()
+        store?.remove(isStored: false)
         return request(for: .delete, url: url)
     }
 
@@ -106,8 +107,8 @@ final class ResumableUpload: Sendable {
         store.save(record, then: then)
     }
 
-    /// Removes the record.
-    func forget() { store?.remove() }
+    /// Removes the record, because the server has the whole body or because it has lost the upload.
+    func forget(isStored: Bool) { store?.remove(isStored: isStored) }
 
     /// Releases the record for other uploads, and then calls the closure.
     func close(then: @escaping @Sendable () -> Void) {
@@ -163,12 +164,18 @@ extension ResumableUpload {
     }
 }
 
-/// The storage of a record.
+/// The storage of a record. Its operations are performed in the order of the calls.
 protocol ResumeRecordStorage: Sendable {
+    /// Returns the record of a body, and the boundary of the form; `nil` if there is no usable record. Called first.
+    func load(
+        _ fingerprint: BodyFingerprint, length: Int64
+    ) async throws(UploadError) -> (record: ResumeRecord, boundary: String?)?
+    /// Sets the boundary of the form, which is written with each record.
+    func setBoundary(_ text: String?)
     /// Writes the record, and calls the closure when it is on the disk or could not be written.
     func save(_ record: ResumeRecord, then: @escaping @Sendable () -> Void)
-    /// Removes the record.
-    func remove()
+    /// Removes the record, because the server has the whole body (`isStored`) or because it has lost the upload.
+    func remove(isStored: Bool)
     /// Releases the record for other uploads, and then calls the closure.
     func close(then: @escaping @Sendable () -> Void)
 }

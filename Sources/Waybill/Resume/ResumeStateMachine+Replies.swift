@@ -226,7 +226,7 @@ extension ResumeStateMachine {
 
     mutating func failProcessed() -> [Action] {
         record = ResumeRecord(length: length)
-        return [.forget]
+        return [.forget(isStored: false)]
             + fail(
                 .responseLost,
                 "The server has processed the upload, but its response was lost. Look up the result at the server, and do "

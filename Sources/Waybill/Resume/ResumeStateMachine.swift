@@ -44,8 +44,8 @@ struct ResumeStateMachine: Sendable {
         case wait(Duration)
         /// Write the record to the disk, and send `saved`.
         case save(ResumeRecord)
-        /// Remove the record.
-        case forget
+        /// Remove the record. `isStored`: the server has the whole body.
+        case forget(isStored: Bool)
         case stored(StoredProgress)
         /// Remove the upload at the server, without waiting for the response.
         case abandon(url: String)
@@ -287,13 +287,16 @@ extension ResumeStateMachine {
         return [.wait(.seconds(min(1 << (counts.locks - 1), Self.longestLockWait)))]
     }
 
-    /// Takes a number of stored bytes that the server confirmed.
+    /// Takes a number of stored bytes that the server confirmed. The record is written without waiting for it: an older
+    /// one only makes the server be asked.
     mutating func confirm(_ offset: Int64) -> [Action] {
+        let isNew = offset != record.offset && record.url != nil
         record.offset = offset
         acknowledged = offset
         // Progress: the limits apply to repetitions without it.
         if offset > storedBefore { counts.questions = 0 }
-        return [.stored(StoredProgress(bytes: offset, isConfirmed: true))]
+        let stored = Action.stored(StoredProgress(bytes: offset, isConfirmed: true))
+        return isNew ? [.save(record), stored] : [stored]
     }
 
     mutating func finish(_ ending: Ending) -> [Action] {
@@ -311,7 +314,7 @@ extension ResumeStateMachine {
         if dialect == .tus { storedURL = record.url }
         record = ResumeRecord(length: length)
         mayBeProcessed = false
-        return (isKnown ? [.forget] : []) + finish(.last(isFinal: true))
+        return (isKnown ? [.forget(isStored: true)] : []) + finish(.last(isFinal: true))
     }
 
     /// Removes the upload at the server, forgets it and fails.
@@ -325,7 +328,7 @@ extension ResumeStateMachine {
     mutating func forget() -> [Action] {
         record = ResumeRecord(length: length)
         interrupted = nil
-        return [.forget]
+        return [.forget(isStored: false)]
     }
 
     private static let maximumQuestions = 8

@@ -27,29 +27,25 @@ extension UploadRun {
         let body = found?.body ?? body
         let resumable = ResumableUpload(
             body, length: length, options: options, url: plan.url, support: core.resumeSupport, metadata: metadata,
-            harmless: plan.harmlessFields, store: found?.file, record: found?.record)
+            harmless: plan.harmlessFields, store: found?.storage, record: found?.record)
         return (body, resumable)
     }
 
     private func findRecord(
         of body: any UploadBody, length: Int64, _ options: ResumeOptions, _ plan: RequestPlan
-    ) async throws(UploadError) -> (body: any UploadBody, file: ResumeRecordFile, record: ResumeRecord?)? {
-        guard let records = options.records, var fingerprint = (body as? any FingerprintedBody)?.fingerprint else {
-            return nil
-        }
+    ) async throws(UploadError) -> (body: any UploadBody, storage: any ResumeRecordStorage, record: ResumeRecord?)? {
+        guard var fingerprint = (body as? any FingerprintedBody)?.fingerprint else { return nil }
         for text in [plan.method.rawValue, plan.url, options.method.description] { fingerprint.add(text) }
-        guard let file = try await records.claim(fingerprint) else { return nil }
-        guard let form = body as? MultipartBody else {
-            return (body, file, try await file.load(length: length)?.record)
+        let claimed = try await options.records?.claim(fingerprint)
+        guard let storage = request.resumeStorage ?? claimed else { return nil }
+        let found = try await storage.load(fingerprint, length: length)
+        guard let form = body as? MultipartBody else { return (body, storage, found?.record) }
+        guard let found, let boundary = found.boundary, let restored = form.replacingBoundary(with: boundary) else {
+            storage.setBoundary(form.boundary.description)
+            return (body, storage, nil)
         }
-        guard let found = try await file.load(length: length), let boundary = found.boundary,
-            let restored = form.replacingBoundary(with: boundary)
-        else {
-            file.setBoundary(form.boundary.description)
-            return (body, file, nil)
-        }
-        file.setBoundary(boundary)
-        return (restored, file, found.record)
+        storage.setBoundary(boundary)
+        return (restored, storage, found.record)
     }
 
     /// Starts an attempt that continues a resumable upload.
@@ -81,7 +77,8 @@ extension UploadRun {
     func removeFromServer(
         _ resumable: ResumableUpload, after result: Result<UploadResponse, UploadError>, _ core: SessionCore
     ) {
-        let keeps = withResources { $0.keepsRemoteUpload }
+        // A queue cancels a delivery when its worker stops, and continues it later.
+        let keeps = withResources { $0.keepsRemoteUpload } || request.resumeStorage != nil
         guard case .failure(let error) = result else { return }
         let isBodyLost = (error.cause as? TransferError)?.code == .bodyFailed
         guard error.isCancelled && !keeps || isBodyLost, let request = resumable.takeRemoval() else { return }

@@ -21,7 +21,9 @@ extension Exit {
         case .done: self = .done
         // Cancelled, or skipped as requested.
         case .cancelled: self = item.isDoubtful ? .unknown : .done
-        case .failed: self = item.isDoubtful || item.reason == "outcomeUnknown" ? .unknown : Self.failed(item.reason)
+        case .failed:
+            let isUnknown = item.isDoubtful || item.reason == "outcomeUnknown" || item.reason == "responseLost"
+            self = isUnknown ? .unknown : Self.failed(item.reason)
         case .ready, .leased, .waiting, .verify, .paused: self = .queued
         }
     }

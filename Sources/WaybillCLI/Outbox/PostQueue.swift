@@ -17,7 +17,8 @@ struct PostQueue: Sendable {
         let target = Target(
             url: command.url, method: try PostPlan.method(command.request.method),
             headers: try QueueCheck.headers(command.request.header), credential: try queue.requestCredential(),
-            idempotency: try queue.requestIdempotency(), isDryRun: command.output.isDryRun)
+            idempotency: try queue.requestIdempotency(), resumption: try command.request.resumeOptions()?.method,
+            isDryRun: command.output.isDryRun)
         if command.each.isEnabled {
             let plan = try EachPlan(command, arguments: words)
             entries = try Self.entries(of: plan, queue, target)
@@ -55,9 +56,6 @@ struct PostQueue: Sendable {
         try QueueCheck.delivery(command.network, command.limits, isInsecure: command.request.insecure)
         try QueueCheck.user(command.request.user, isDigest: command.request.digest)
         try QueueCheck.url(command.url)
-        if command.request.resumable != nil {
-            throw .usage("--resumable can't be combined with --queue. Leave it out.")
-        }
         let output = command.output
         let responses = [(output.output != nil, "-o"), (output.head.isIncluded, "-i"), (output.head.dump != nil, "-D")]
         if let (_, option) = responses.first(where: \.0) {
@@ -78,6 +76,7 @@ struct PostQueue: Sendable {
         var headers: HTTPFields
         var credential: DurableCredential?
         var idempotency: Idempotency
+        var resumption: ResumeProtocol?
         /// Whether pipes are not read.
         var isDryRun: Bool
 
@@ -100,7 +99,7 @@ struct PostQueue: Sendable {
                 return .success(
                     try await DurableForm(
                         made, to: url, method: method, headers: headers, credential: credential,
-                        idempotency: idempotency))
+                        idempotency: idempotency, resumption: resumption))
             } catch {
                 return .failure(CommandFailure(error))
             }

@@ -21,6 +21,9 @@ struct FailureClass {
             ending = .aborted
         } else if Self.sourceChangeCodes.contains(error.code) {
             ending = .sourceChanged(reason, delay: wait)
+        } else if error.outcome == .processed {
+            // It is certain that the server has acted, so it is never sent again; only its response is unknown.
+            ending = .refused(reason)
         } else if error.outcome.mayHaveActed, error.envelope == nil {
             self = Self.unknown(error, wait: wait)
         } else if Self.laneCodes.contains(error.code) {
@@ -89,7 +92,7 @@ struct FailureClass {
     ]
     private static let permanentCodes: Set<UploadError.Code> = [
         .invalidURL, .invalidRequest, .redirectRefused, .redirectWouldDropBody, .redirectLoop, .tooManyRedirects,
-        .envelopeRejected, .responseTooLarge, .bodyFailed, .fileNotFound, .notARegularFile, .fileNotReadable,
+        .envelopeRejected, .resumptionUnsupported, .uploadTooLarge, .responseTooLarge, .bodyFailed, .fileNotFound, .notARegularFile, .fileNotReadable,
     ]
 }
 

@@ -61,9 +61,8 @@ import WaybillCore
         #expect(run.errorText.contains("does not support resumable uploads"))
     }
 
-    @Test(arguments: [["--resumable", "maybe"], ["--resumable", "draft", "--queue"]])
-    func `an invalid use is reported before anything is sent`(_ words: [String]) async throws {
-        let run = try await Tool.run(["post", "http://127.0.0.1:1/", "-F", "a=1"] + words)
+    @Test func `another value of the option is reported before anything is sent`() async throws {
+        let run = try await waybill("post", "http://127.0.0.1:1/", "-F", "a=1", "--resumable", "maybe")
         #expect(run.exit == .status(2))
         #expect(run.errorText.contains("--resumable"))
     }

@@ -24,6 +24,13 @@ private func records() -> UploadOptions {
     return options
 }
 
+private func durable(_ form: MultipartForm, _ url: String) async throws {
+    // snippet: resumable delivery
+    let form = try await DurableForm(form, to: url, resumption: .draft)
+    // end
+    print(form)
+}
+
 private func tus(_ session: UploadSession, _ tusURL: String) async throws {
     // snippet: tus
     let stored = try await session.upload(.file(path: "film.mp4"), to: tusURL, method: .post, options: .resumable(.tus))
