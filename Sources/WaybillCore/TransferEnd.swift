@@ -12,8 +12,6 @@ public struct TransferEnd: Sendable {
     package var validationFailure: ResponseValidationFailure?
     /// The state of the resumable upload after the attempt; `nil` for any other upload. Transports do not set it.
     package var resumption: ResumptionState?
-    /// The URL under which the server has stored the body of a resumable upload. Transports do not set it.
-    package var uploadURL: String?
 
     /// Creates a result.
     public init(
@@ -26,19 +24,25 @@ public struct TransferEnd: Sendable {
     }
 }
 
-/// The state of a resumable upload after an attempt.
-package struct ResumptionState: Sendable, Hashable {
+/// The state of a resumable upload after an attempt. A class, because most ends have none.
+package final class ResumptionState: Sendable {
     /// Whether another attempt can't make the server act twice, because it first asks the server what it has stored.
-    package var isRepeatable: Bool
+    package let isRepeatable: Bool
     /// Whether the server has stored more than before the attempt.
-    package var hasAdvanced: Bool
+    package let hasAdvanced: Bool
     /// The outcome of the whole upload, which supersedes those of this attempt and of earlier ones; `nil` to determine it
     /// from the attempts.
-    package var outcome: UploadOutcome?
+    package let outcome: UploadOutcome?
+    /// The URL under which the server has stored the whole body.
+    package let uploadURL: String?
 
-    package init(isRepeatable: Bool, hasAdvanced: Bool) {
+    package init(
+        isRepeatable: Bool = false, hasAdvanced: Bool = false, outcome: UploadOutcome? = nil, uploadURL: String? = nil
+    ) {
         self.isRepeatable = isRepeatable
         self.hasAdvanced = hasAdvanced
+        self.outcome = outcome
+        self.uploadURL = uploadURL
     }
 }
 

@@ -114,11 +114,11 @@ extension DurableTarget {
                 try await delivery.credentials.required(credential.name), headers: &headers, options: &options)
         }
         if let resumption {
-            options.resume = ResumeOptions(resumption)
-            options.resume?.records = nil
+            var resume = ResumeOptions(resumption)
+            resume.records = nil
+            options.resumeBox = ResumeBox(resume, storage: DeliveryResumeStorage(delivery))
         }
-        var request = UploadRequest(method, url, headers: headers, content: content, options: options)
-        request.resumeStorage = resumption.map { _ in DeliveryResumeStorage(delivery) }
+        let request = UploadRequest(method, url, headers: headers, content: content, options: options)
         return try await delivery.session.core.start(request, isCancelled: Task.isCancelled)
             .outcome(onProgress: delivery.onProgress)
     }

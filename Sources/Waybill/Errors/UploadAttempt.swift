@@ -24,6 +24,8 @@ public struct UploadAttempt: Sendable, Hashable {
     public var metrics: TransferMetrics
     /// What followed the attempt.
     public var disposition: AttemptDisposition
+    /// The URL under which a tus server has stored the body.
+    var uploadURL: String?
 
     /// Creates an attempt.
     public init(

@@ -19,8 +19,6 @@ public struct UploadResponse: Sendable {
     public var attempts: [UploadAttempt]
     /// The redirects that were followed, in order. The response came from the target of the last one.
     public var redirects: [UploadRedirect] = []
-    /// The URL under which a tus server has stored the body; `nil` for any other upload.
-    public internal(set) var uploadURL: String?
     /// The timing of the last attempt.
     public var metrics: TransferMetrics
 
@@ -35,6 +33,9 @@ public struct UploadResponse: Sendable {
         self.attempts = attempts
         self.metrics = metrics
     }
+
+    /// The URL under which a tus server has stored the body; `nil` for any other upload.
+    public var uploadURL: String? { attempts.last?.uploadURL }
 
     /// The body as text. Bytes that are not UTF-8 become U+FFFD.
     public var text: String { String(decoding: body, as: UTF8.self) }

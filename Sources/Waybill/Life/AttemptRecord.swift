@@ -8,8 +8,6 @@ package struct AttemptRecord: Sendable {
     package private(set) var evidence = TransferCounters()
     package private(set) var head: HTTPResponse?
     package private(set) var accuracy: ProgressAccuracy = .exact
-    /// What the server's program has stored, as it reported last.
-    package private(set) var stored: StoredProgress?
     package private(set) var isConnected = false
     package private(set) var isBodyAcknowledged = false
     private var isConnectionFresh = false
@@ -38,7 +36,7 @@ package struct AttemptRecord: Sendable {
             evidence.requestAcknowledged = true
             if let total { raise(sent: total, acknowledged: total) }
         case .interimHead: isConnected = true
-        case .stored(let progress): stored = progress
+        case .stored: break
         case .responseHead(let head):
             isConnected = true
             self.head = head

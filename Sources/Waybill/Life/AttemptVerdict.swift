@@ -122,12 +122,12 @@ struct AttemptHistory: Sendable {
                 outcome: verdict.failure?.outcome, status: record.head?.status,
                 sent: record.evidence.sent, acknowledged: record.evidence.acknowledged, metrics: end.metrics,
                 disposition: disposition))
+        if let url = end.resumption?.uploadURL { attempts[attempts.count - 1].uploadURL = url }
         if let response = verdict.response {
             lastResponse = UploadResponse(
                 status: response.head.status, headers: response.head.headerFields, body: response.body,
                 attempts: attempts, metrics: end.metrics)
             lastResponse?.redirects = redirects
-            lastResponse?.uploadURL = end.uploadURL
         }
     }
 

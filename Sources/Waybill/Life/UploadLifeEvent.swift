@@ -107,11 +107,21 @@ package struct UploadSnapshot: Sendable, Hashable {
     package var acknowledged: Int64 = 0
     package var total: Int64?
     package var accuracy: ProgressAccuracy = .exact
-    /// What the server's program has stored; `nil` unless the upload is resumable.
-    package var stored: StoredProgress?
     package var isPaused = false
+    // Two plain values instead of an optional, because snapshots are copied at every event.
+    private var isStoredConfirmed = false
+    private var storedBytes: Int64 = -1
     /// The pending retry.
     package var retry: UploadRetry?
 
     package init() {}
+
+    /// What the server's program has stored; `nil` unless the upload is resumable.
+    package var stored: StoredProgress? {
+        get { storedBytes < 0 ? nil : StoredProgress(bytes: storedBytes, isConfirmed: isStoredConfirmed) }
+        set {
+            storedBytes = newValue?.bytes ?? -1
+            isStoredConfirmed = newValue?.isConfirmed ?? false
+        }
+    }
 }

@@ -11,6 +11,10 @@ extension UploadStateMachine {
         record.add(event, total: snapshot.total)
         state = .running(record)
         var hasChanged = updateCounts(from: record)
+        if case .stored(let stored) = event {
+            snapshot.stored = stored
+            hasChanged = true
+        }
         if case .ended(let end) = event {
             let (before, releaseActions) = endPause()
             let actions = conclude(record, end, after: before, jitter: jitter, elapsed: elapsed)
@@ -31,11 +35,10 @@ extension UploadStateMachine {
     private mutating func updateCounts(from record: AttemptRecord) -> Bool {
         let hasChanged =
             snapshot.sent != record.evidence.sent || snapshot.acknowledged != record.evidence.acknowledged
-            || snapshot.accuracy != record.accuracy || snapshot.stored != record.stored ?? snapshot.stored
+            || snapshot.accuracy != record.accuracy
         snapshot.sent = record.evidence.sent
         snapshot.acknowledged = record.evidence.acknowledged
         snapshot.accuracy = record.accuracy
-        if let stored = record.stored { snapshot.stored = stored }
         return hasChanged
     }
 

@@ -24,7 +24,12 @@ public struct UploadOptions: Sendable, Hashable {
     /// The credentials, unless they are in a header field.
     public var authentication: Authentication?
     /// How the upload continues after an interruption; `nil` to send the body in one request. See ``resumable(_:)``.
-    public var resume: ResumeOptions?
+    public var resume: ResumeOptions? {
+        get { resumeBox?.options }
+        set { resumeBox = newValue.map { ResumeBox($0) } }
+    }
+    // A reference: options are copied often, and most have none.
+    var resumeBox: ResumeBox?
     /// Header fields that contain a credential although the field usually contains none, such as `Accept`. They are not
     /// sent to another origin. Fields that are not known to be harmless are never sent there.
     public var secretFields: Set<HTTPField.Name> = []

@@ -30,8 +30,6 @@ public struct UploadRequest: Sendable {
     /// Whether the path is omitted from all printed text, because it contains confidential data such as the ID of a
     /// multipart upload.
     package var hidesPath = false
-    /// The storage of the record of a resumable upload; `nil` for the directory in its options.
-    var resumeStorage: (any ResumeRecordStorage)?
 
     /// Creates a request.
     public init(

@@ -168,7 +168,7 @@ final class ResumableAttempt: TransferControl {
             return (state.lastEnd, state.heldEnd, state.exchange)
         }
         guard let ended else { return }
-        let (outcome, resumption) = upload.summary
+        let outcome = upload.summary.outcome
         switch ending {
         case .last(true):
             guard var end = ended.last else { return }
@@ -177,22 +177,21 @@ final class ResumableAttempt: TransferControl {
                 if case .success(let response) = end.result { sink.transfer(.responseHead(response.head)) }
             }
             sink.transfer(.ended(end))
-        case .last(false): report(ended.last, outcome, resumption)
-        case .held: report(ended.held, outcome, resumption)
+        case .last(false): report(ended.last, outcome)
+        case .held: report(ended.held, outcome)
         case .failed(let code, let message, let outcome):
             let error = TransferError(TransferError.Code(code.description), message, outcome: outcome)
-            var end = TransferEnd(
-                result: .failure(error), evidence: TransferCounters(), metrics: ended.last?.metrics ?? TransferMetrics()
-            )
-            end.resumption = resumption
-            report(end, outcome, resumption)
+            let end = TransferEnd(
+                result: .failure(error), evidence: TransferCounters(),
+                metrics: ended.last?.metrics ?? TransferMetrics())
+            report(end, outcome)
         }
     }
 
     /// Sets the counters of an end with the response of the application, which covers the whole body.
     private func complete(_ end: inout TransferEnd, _ exchange: ResumeExchange?) {
         let start = exchange?.range?.lowerBound ?? upload.length
-        end.uploadURL = upload.storedURL
+        if let url = upload.storedURL { end.resumption = ResumptionState(uploadURL: url) }
         end.evidence.announced = upload.length
         end.evidence.sent += start
         end.evidence.acknowledged += start
@@ -204,13 +203,14 @@ final class ResumableAttempt: TransferControl {
     }
 
     /// Reports an end with what is known of the whole upload.
-    private func report(_ end: TransferEnd?, _ outcome: UploadOutcome, _ resumption: ResumptionState) {
+    private func report(_ end: TransferEnd?, _ outcome: UploadOutcome) {
         guard var end else { return }
-        var (outcome, resumption) = (outcome, resumption)
+        var outcome = outcome
         // A response about the upload's state is a rejection, unless the server may have acted before.
         if case .success = end.result, !outcome.mayHaveActed { outcome = .rejected }
-        resumption.outcome = outcome
-        end.resumption = resumption
+        let summary = upload.summary
+        end.resumption = ResumptionState(
+            isRepeatable: summary.isRepeatable, hasAdvanced: summary.hasAdvanced, outcome: outcome)
         end.evidence = TransferCounters(
             announced: upload.length, requestAcknowledged: end.evidence.requestAcknowledged,
             isBodyComplete: outcome.mayHaveActed, sawResponseHead: end.evidence.sawResponseHead)

@@ -65,9 +65,9 @@ final class ResumableUpload: Sendable {
         return actions
     }
 
-    /// The outcome and the state after an attempt.
-    var summary: (outcome: UploadOutcome, resumption: ResumptionState) {
-        machine.withLock { ($0.outcome, $0.resumption) }
+    /// The outcome after an attempt, and whether another one is safe and makes progress likely.
+    var summary: (outcome: UploadOutcome, isRepeatable: Bool, hasAdvanced: Bool) {
+        machine.withLock { ($0.outcome, $0.isRepeatable, $0.hasAdvanced) }
     }
 
     /// The URL under which a tus server has stored the whole body.
@@ -165,7 +165,7 @@ extension ResumableUpload {
 }
 
 /// The storage of a record. Its operations are performed in the order of the calls.
-protocol ResumeRecordStorage: Sendable {
+protocol ResumeRecordStorage: AnyObject, Sendable {
     /// Returns the record of a body, and the boundary of the form; `nil` if there is no usable record. Called first.
     func load(
         _ fingerprint: BodyFingerprint, length: Int64

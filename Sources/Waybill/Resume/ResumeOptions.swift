@@ -72,6 +72,23 @@ public struct ResumeOptions: Sendable, Hashable {
     }
 }
 
+/// Options of resumable uploads behind one reference.
+final class ResumeBox: Sendable, Hashable {
+    let options: ResumeOptions
+    /// The storage of the record; `nil` for the directory in the options.
+    let storage: (any ResumeRecordStorage)?
+
+    init(_ options: ResumeOptions, storage: (any ResumeRecordStorage)? = nil) {
+        self.options = options
+        self.storage = storage
+    }
+
+    static func == (left: ResumeBox, right: ResumeBox) -> Bool {
+        left.options == right.options && left.storage === right.storage
+    }
+    func hash(into hasher: inout Hasher) { hasher.combine(options) }
+}
+
 extension UploadOptions {
     /// Returns the default options with resumable uploads.
     public static func resumable(_ method: ResumeProtocol = .automatic) -> UploadOptions {

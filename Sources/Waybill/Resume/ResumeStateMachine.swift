@@ -160,10 +160,10 @@ struct ResumeStateMachine: Sendable {
         return bytes == 0 && record.url == nil ? .notSent : .incomplete(acknowledged: bytes)
     }
 
-    /// The state of the upload after the attempt.
-    var resumption: ResumptionState {
-        ResumptionState(isRepeatable: record.url != nil || !mayBeProcessed, hasAdvanced: record.offset > storedBefore)
-    }
+    /// Whether another attempt can't make the server act twice.
+    var isRepeatable: Bool { record.url != nil || !mayBeProcessed }
+    /// Whether the server has stored more than before the attempt.
+    var hasAdvanced: Bool { record.offset > storedBefore }
 
     /// The values for the requests.
     func context(method: HTTPRequest.Method, metadata: String?) -> ResumeDialect.Context {

@@ -37,7 +37,7 @@ extension UploadRun {
         guard var fingerprint = (body as? any FingerprintedBody)?.fingerprint else { return nil }
         for text in [plan.method.rawValue, plan.url, options.method.description] { fingerprint.add(text) }
         let claimed = try await options.records?.claim(fingerprint)
-        guard let storage = request.resumeStorage ?? claimed else { return nil }
+        guard let storage = plan.options.resumeBox?.storage ?? claimed else { return nil }
         let found = try await storage.load(fingerprint, length: length)
         guard let form = body as? MultipartBody else { return (body, storage, found?.record) }
         guard let found, let boundary = found.boundary, let restored = form.replacingBoundary(with: boundary) else {
@@ -78,7 +78,7 @@ extension UploadRun {
         _ resumable: ResumableUpload, after result: Result<UploadResponse, UploadError>, _ core: SessionCore
     ) {
         // A queue cancels a delivery when its worker stops, and continues it later.
-        let keeps = withResources { $0.keepsRemoteUpload } || request.resumeStorage != nil
+        let keeps = withResources { $0.keepsRemoteUpload } || plan?.options.resumeBox?.storage != nil
         guard case .failure(let error) = result else { return }
         let isBodyLost = (error.cause as? TransferError)?.code == .bodyFailed
         guard error.isCancelled && !keeps || isBodyLost, let request = resumable.takeRemoval() else { return }

@@ -6,9 +6,9 @@ import WaybillCore
 extension UploadRun {
     func startTransfer(_ attempt: Int, _ core: SessionCore?) {
         guard let core, let plan else { return }
-        let (body, headers, redirected) = withResources { resources in
+        let (body, headers, redirected, resumable) = withResources { resources in
             if resources.stopwatch == nil { resources.stopwatch = Stopwatch(clock) }
-            return (resources.body, resources.headers, resources.hop)
+            return (resources.body, resources.headers, resources.hop, resources.resumable)
         }
         let hop = redirected ?? plan.firstHop
         var fields = plan.headers(headers, on: hop)
@@ -30,7 +30,7 @@ extension UploadRun {
         withResources { $0.sent = transfer }
         log.started(transfer, attempt: attempt)
         let sink = AttemptSink(run: self, attempt: attempt)
-        if sent != nil, let resumable = withResources({ $0.resumable }) {
+        if sent != nil, let resumable {
             return start(transfer, of: resumable, attempt: attempt, hop, core, sink)
         }
         guard !plan.chain.isEmpty else {

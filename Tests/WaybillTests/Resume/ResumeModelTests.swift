@@ -45,7 +45,7 @@ import WaybillCore
             run.outcome = machine.outcome
             if case .last(true) = run.ending { return run }
             if case .failed = run.ending { return run }
-            guard machine.resumption.isRepeatable else { return run }
+            guard machine.isRepeatable else { return run }
             // Sometimes another process continues from the record.
             if Int.random(in: 0..<4, using: &random) == 0 { machine = Self.machine(options, length, savedRecord) }
             if dialect == .draft6 { machine.support.usesDraft6 = true }
