@@ -19,7 +19,10 @@ struct ComingFromTests {
     /// The guides from command-line programs: some of their rows are command lines.
     static let shellGuides = ["ComingFromCurl"]
 
-    static let allGuides = guides + storeGuides + shellGuides
+    /// The guides from clients of one protocol.
+    static let protocolGuides = ["ComingFromTus"]
+
+    static let allGuides = guides + storeGuides + shellGuides + protocolGuides
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

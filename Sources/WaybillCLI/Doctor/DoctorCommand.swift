@@ -9,22 +9,29 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Checks the installation, and posts a small form to itself.",
         discussion: """
-            Uses only the loopback interface. Include the output in a bug report: proxy passwords are redacted.
+            Without a URL it uses only the loopback interface. Include the output in a bug report: proxy passwords are \
+            redacted. With a URL it also prints what its server offers for resumable uploads, by OPTIONS requests, which \
+            have no effect.
 
             EXAMPLES:
               waybill doctor
               waybill doctor --json
+              waybill doctor https://files.example/uploads
 
             EXIT STATUS:
                 0  all checks passed
                 1  a check failed; its line says what to do
             """)
 
+    @Argument(help: "The URL of a server, to print what it offers for resumable uploads.")
+    var url: String?
+
     @Flag(name: .customLong("json"), help: "One JSON object a line.")
     var json = false
 
     func run() async throws {
-        let checks = Checks.versions + Checks.environmentChecks(Environment.value) + [await SelfTest.run()]
+        var checks = Checks.versions + Checks.environmentChecks(Environment.value) + [await SelfTest.run()]
+        if let url { checks += await ServerCheck.run(url) }
         let exit = try Check.report(checks, failure: .rejected, isJSON: json)
         if exit != .done { throw ExitCode(exit.rawValue) }
     }

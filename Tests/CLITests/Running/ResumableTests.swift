@@ -61,6 +61,17 @@ import WaybillCore
         #expect(run.errorText.contains("does not support resumable uploads"))
     }
 
+    @Test func `doctor prints what a server offers`() async throws {
+        let both = try ResumableServer([.tus, .draft6]) { $0.limits.maxSize = 1_048_576 }
+        let run = try await waybill("doctor", both.url())
+        #expect(run.text.contains("resumable uploads by the IETF draft: interop version 6; at most 1.0 MiB each"))
+        #expect(run.text.contains("resumable uploads by tus: 1.0.0; extensions checksum, "))
+        let neither = try LoopbackServer(otherwise: .respond(404))
+        let other = try await waybill("doctor", neither.url())
+        #expect(other.text.contains("by the IETF draft: not offered") && other.text.contains("by tus: not offered"))
+        #expect(neither.requests.allSatisfy { $0.method == "OPTIONS" })
+    }
+
     @Test func `another value of the option is reported before anything is sent`() async throws {
         let run = try await waybill("post", "http://127.0.0.1:1/", "-F", "a=1", "--resumable", "maybe")
         #expect(run.exit == .status(2))

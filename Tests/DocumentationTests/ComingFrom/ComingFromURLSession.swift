@@ -94,13 +94,16 @@ private func sending(
     let request = UploadRequest(.post, url, content: .data(data, contentType: "application/json"))
     session.start(request)
     // end
+    // row: uploadTask(withResumeData:)
+    let resumed = try await session.upload(form, to: url, options: .resumable())
+    // end
+    _ = resumed
     // row: data(from:)
     let small = try await session.send(UploadRequest(.get, url))
     // end
     _ = small
     // none: download(from:), downloadTask(with:)
     // none: webSocketTask(with:), bytes(from:)
-    // none: uploadTask(withResumeData:)
 }
 
 private func forms(
