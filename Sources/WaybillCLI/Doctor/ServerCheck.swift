@@ -17,7 +17,8 @@ enum ServerCheck {
         if let append = offer.maximumAppend { limits.append("at most \(ByteCount(bytes: append)) a request") }
         let versions = offer.draftVersions.map(String.init).joined(separator: " and ")
         let draft =
-            offer.draftVersions.isEmpty ? "not offered" : (["interop version \(versions)"] + limits).joined(separator: "; ")
+            offer.draftVersions.isEmpty
+            ? "not offered" : (["interop version \(versions)"] + limits).joined(separator: "; ")
         var tus = [offer.tusVersions.isEmpty ? "not offered" : offer.tusVersions.joined(separator: ", ")]
         if !offer.tusVersions.isEmpty {
             if !offer.tusExtensions.isEmpty { tus.append("extensions \(offer.tusExtensions.joined(separator: ", "))") }

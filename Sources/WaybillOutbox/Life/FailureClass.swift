@@ -92,7 +92,8 @@ struct FailureClass {
     ]
     private static let permanentCodes: Set<UploadError.Code> = [
         .invalidURL, .invalidRequest, .redirectRefused, .redirectWouldDropBody, .redirectLoop, .tooManyRedirects,
-        .envelopeRejected, .resumptionUnsupported, .uploadTooLarge, .responseTooLarge, .bodyFailed, .fileNotFound, .notARegularFile, .fileNotReadable,
+        .envelopeRejected, .resumptionUnsupported, .uploadTooLarge, .responseTooLarge, .bodyFailed, .fileNotFound,
+        .notARegularFile, .fileNotReadable,
     ]
 }
 
