@@ -58,7 +58,7 @@ let package = Package(
             name: "Receiver", dependencies: ["ReceiverKit"], path: "Receiver/Command", swiftSettings: settings),
         .testTarget(
             name: "ReceiverTests",
-            dependencies: ["CardArtist", "ReceiverKit", command],
+            dependencies: ["CardArtist", "ReceiverKit", flyingSocks, command],
             swiftSettings: settings),
 
         // Renders two photos of a specimen identity card, compresses and posts them.

@@ -19,6 +19,13 @@ struct ClosingBody: AsyncBufferedSequence {
 
     struct Done: Error {}
 
+    func response(_ status: HTTPStatusCode, _ headers: HTTPHeaders) -> HTTPResponse {
+        var headers = headers
+        headers[.connection] = "close"
+        return HTTPResponse(
+            statusCode: status, headers: headers, body: HTTPBodySequence(from: self, count: response.count))
+    }
+
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 
     struct AsyncIterator: AsyncBufferedIteratorProtocol {

@@ -24,6 +24,14 @@ public final class Receiver: Sendable {
         public var sizeLimit: Int
         /// The port; 0 for a free one.
         public var port: UInt16
+        /// The time after which an unfinished resumable upload is removed.
+        public var unfinishedLifetime = Duration.seconds(3_600)
+        /// The time for which the response of a resumable upload is kept.
+        public var responseLifetime = Duration.seconds(60)
+        /// The largest number of resumable uploads.
+        public var maxUnfinished = 32
+        /// For demonstrations: the percentage of the first resumable upload at which its connection is closed, once.
+        public var cutPercent: Int?
 
         /// Creates a configuration.
         public init(token: String, directory: String? = nil, sizeLimit: Int = 64 << 20, port: UInt16 = 0) {
@@ -46,14 +54,16 @@ public final class Receiver: Sendable {
     private let running: Task<Void, any Error>
     private let removesDirectory: Bool
     private let journal: Journal
+    let unfinished: ResumableUploads
 
     private init(
         server: HTTPServer, running: Task<Void, any Error>, port: UInt16, directory: String, removesDirectory: Bool,
-        watch: PageHandler
+        watch: PageHandler, unfinished: ResumableUploads
     ) {
         self.server = server
         journal = watch.journal
         self.running = running
+        self.unfinished = unfinished
         self.directory = directory
         self.removesDirectory = removesDirectory
         url = "http://127.0.0.1:\(port)/upload"
@@ -81,10 +91,13 @@ public final class Receiver: Sendable {
                 logger: .disabled))
         let journal = Journal()
         let page = PageHandler(key: RandomName.make(), journal: journal)
-        await server.appendRoute(
-            "POST /upload",
-            to: UploadHandler(
-                token: configuration.token, directory: directory, sizeLimit: configuration.sizeLimit, journal: journal))
+        let forms = UploadHandler(
+            token: configuration.token, directory: directory, sizeLimit: configuration.sizeLimit, journal: journal)
+        let unfinished = try ResumableUploads(configuration, forms: forms)
+        let uploads = ResumableHandler(configuration: configuration, forms: forms, uploads: unfinished)
+        for route in ["POST,OPTIONS /upload", "HEAD,GET,PATCH,DELETE /upload/*"] {
+            await server.appendRoute(HTTPRoute(route), to: uploads)
+        }
         for route in ["GET /", "GET /page/*", "GET /watch/*"] { await server.appendRoute(HTTPRoute(route), to: page) }
         let listening = Task { try await server.waitUntilListening(timeout: 60) }
         let running = Task {
@@ -99,6 +112,7 @@ public final class Receiver: Sendable {
             var reason = error
             if case .failure(let failure) = await running.result { reason = failure }
             if configuration.directory == nil { try? FileManager.default.removeItem(atPath: directory) }
+            await unfinished.removeAll()
             throw ReceiverError(port: configuration.port, reason)
         }
         guard case .ip4(_, let port) = await server.listeningAddress else {
@@ -107,7 +121,8 @@ public final class Receiver: Sendable {
         }
         return Receiver(
             server: server, running: running, port: port, directory: directory,
-            removesDirectory: configuration.directory == nil, watch: page)
+            removesDirectory: configuration.directory == nil, watch: page,
+            unfinished: unfinished)
     }
 
     /// Waits until a page is open with the complete link. Returns early if the task is cancelled.
@@ -118,6 +133,7 @@ public final class Receiver: Sendable {
         await server.stop()
         running.cancel()
         _ = await running.result
+        await unfinished.removeAll()
         if removesDirectory { try? FileManager.default.removeItem(atPath: directory) }
     }
 }

@@ -30,10 +30,14 @@ final class StoredFile {
     func append(_ bytes: Span<UInt8>) throws {
         digest.update(bytes)
         byteCount += bytes.count
+        try Self.write(bytes, to: descriptor)
+    }
+
+    static func write(_ bytes: Span<UInt8>, to descriptor: Int32) throws {
         try bytes.withUnsafeBytes { buffer in
             var rest = buffer[...]
             while !rest.isEmpty {
-                let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress!, rest.count)
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress!, rest.count)
                 guard count > 0 || errno == EINTR else {
                     throw ReceiverError("Writing a file failed: errno \(errno).")
                 }

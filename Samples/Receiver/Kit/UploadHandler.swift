@@ -10,13 +10,21 @@ struct UploadHandler: HTTPHandler {
     let journal: Journal
 
     func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let (reply, bytesLeft) = await reply(to: request)
+        return try bytesLeft.map { try closing(reply, request, bytesLeft: $0) } ?? reply.response()
+    }
+
+    /// Receives the form of a request.
+    ///
+    /// - Returns: The response, and the largest number of bytes that are left if the body was not read completely.
+    func reply(to request: HTTPRequest) async -> (reply: Reply, bytesLeft: Int?) {
         let contentLength = request.headers[.contentLength].flatMap { Int($0) }
         var report = await ArrivalReport(
             to: journal, agent: request.headers[HTTPHeader("User-Agent")] ?? "", total: contentLength)
         if let contentLength, contentLength > sizeLimit {
             let reply = Reply.tooLarge(limit: sizeLimit)
             await report.rejected(reply.message)
-            return try closing(reply, request, bytesLeft: contentLength)
+            return (reply, contentLength)
         }
         let intake = FormIntake(directory: directory)
         do {
@@ -31,15 +39,15 @@ struct UploadHandler: HTTPHandler {
                 default: .malformed(error)
                 }
             await report.rejected(reply.message)
-            return try closing(reply, request, bytesLeft: (contentLength ?? .max) - report.received)
+            return (reply, (contentLength ?? .max) - report.received)
         }
         guard intake.hasToken(token) else {
             intake.discard()
             await report.rejected(Reply.wrongToken.message)
-            return try Reply.wrongToken.response()
+            return (.wrongToken, nil)
         }
         await report.stored(intake)
-        return try Reply.accepted(intake).response()
+        return (.accepted(intake), nil)
     }
 
     private enum Rejection: Error {
@@ -63,11 +71,7 @@ struct UploadHandler: HTTPHandler {
 
     /// Returns the response to a request whose body was not read completely.
     private func closing(_ reply: Reply, _ request: HTTPRequest, bytesLeft: Int) throws -> HTTPResponse {
-        let body = try reply.json()
-        let sequence = ClosingBody(response: body, rest: request.bodySequence, bytesLeft: bytesLeft)
-        var headers = Reply.headers
-        headers[.connection] = "close"
-        return HTTPResponse(
-            statusCode: reply.status, headers: headers, body: HTTPBodySequence(from: sequence, count: body.count))
+        ClosingBody(response: try reply.json(), rest: request.bodySequence, bytesLeft: bytesLeft)
+            .response(reply.status, Reply.headers)
     }
 }

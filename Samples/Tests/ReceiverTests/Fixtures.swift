@@ -3,11 +3,14 @@ import ReceiverKit
 
 /// Runs a test with a backend with the token `right` and a temporary directory.
 func withReceiver(
-    sizeLimit: Int = 8 << 20, _ body: (Receiver, Scratch) async throws -> Void
+    sizeLimit: Int = 8 << 20, configure: (inout Receiver.Configuration) -> Void = { _ in },
+    _ body: (Receiver, Scratch) async throws -> Void
 ) async throws {
     let scratch = try Scratch()
     defer { scratch.remove() }
-    let receiver = try await Receiver.start(.init(token: "right", sizeLimit: sizeLimit))
+    var configuration = Receiver.Configuration(token: "right", sizeLimit: sizeLimit)
+    configure(&configuration)
+    let receiver = try await Receiver.start(configuration)
     do {
         try await body(receiver, scratch)
     } catch {
