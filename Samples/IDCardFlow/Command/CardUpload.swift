@@ -15,6 +15,8 @@ struct CardUpload {
     let business: Business
     /// The limit in bytes per second, slow enough for a moving progress bar.
     var rate = ByteCount.kibibytes(200)
+    /// The percentage at which the backend closes the connection; `nil` for an ordinary upload.
+    var cutPercent: Int?
 
     static let limit = ByteCount.kibibytes(100)
 
@@ -29,6 +31,21 @@ struct CardUpload {
         ]
     }
 
+    private var options: UploadOptions {
+        var options = UploadOptions()
+        options.transfer.rateLimit = rate
+        guard cutPercent != nil else { return options }
+        var resume = ResumeOptions()
+        // By default only forms of 1 MiB or more are resumable, and the first append has 4 MiB.
+        resume.minimumLength = .kibibytes(1)
+        resume.firstAppend = .kibibytes(32)
+        resume.maximumAppend = .kibibytes(32)
+        // No other process continues this upload.
+        resume.records = nil
+        options.resume = resume
+        return options
+    }
+
     func run(_ session: UploadSession, to url: String) async throws {
         let start = ContinuousClock.now
         let body = try await form.prepared()
@@ -36,9 +53,7 @@ struct CardUpload {
         let original = try ByteCount(bytes: Int64(Data(contentsOf: URL(filePath: path)).count))
         printLine("\(side): \(original) -> \(ByteCount(bytes: image.byteCount)) in \(Format.seconds(.now - start))")
 
-        var options = UploadOptions()
-        options.transfer.rateLimit = rate
-        let bar = ProgressBar(label: side)
+        let bar = ProgressBar(label: side, cutPercent: cutPercent)
         let task = session.start(.body(body), to: url, method: .post, options: options)
         for await progress in task.progress { bar.show(progress) }
         let response = try await task.response

@@ -11,12 +11,16 @@ struct Demo {
     var width = 4_032
     /// Whether a browser shows the uploads: they wait for the page and are slow, and the page stays open afterwards.
     var isWatched = false
+    /// The percentage of the first form at which the backend closes the connection, once; `nil` for no cut.
+    var cutPercent: Int?
 
     func run() async throws {
         let cards = try await cards()
         // A random secret for this run. It is not printed.
         let token = String(UInt64.random(in: .min ... .max), radix: 36)
-        let receiver = try await Receiver.start(.init(token: token))
+        var configuration = Receiver.Configuration(token: token)
+        configuration.cutPercent = cutPercent
+        let receiver = try await Receiver.start(configuration)
         let signals = isWatched ? StopSignals() : nil
         let result: Result<Void, any Error>
         if let signals {
@@ -77,6 +81,7 @@ struct Demo {
                 // The back is sent only after the front is stored: an error ends the loop.
                 var upload = CardUpload(side: side, path: path, business: business)
                 if isWatched { upload.rate = .kibibytes(20) }
+                if side == "front" { upload.cutPercent = cutPercent }
                 try await upload.run(session, to: receiver.url)
             }
             await session.close()

@@ -20,6 +20,9 @@ struct Command {
             case "--width":
                 guard let width = arguments.popFirst().flatMap({ Int($0) }), width >= 64 else { usage() }
                 demo.width = width
+            case "--cut-at":
+                guard let percent = arguments.popFirst().flatMap(percent) else { usage() }
+                demo.cutPercent = percent
             default: usage()
             }
         }
@@ -34,8 +37,15 @@ struct Command {
             exit(1)
         }
     }
+
+    /// Parses a percentage from `1%` to `99%`, with or without the sign.
+    private static func percent(_ text: String) -> Int? {
+        guard let percent = Int(text.hasSuffix("%") ? String(text.dropLast()) : text) else { return nil }
+        return 1...99 ~= percent ? percent : nil
+    }
+
     private static func usage() -> Never {
-        print("usage: IDCardFlow [--watch | --photos DIR] [--cards DIR] [--width PIXELS]")
+        print("usage: IDCardFlow [--watch | --photos DIR] [--cut-at PERCENT] [--cards DIR] [--width PIXELS]")
         exit(64)
     }
 }

@@ -6,11 +6,17 @@ import Waybill
 final class ProgressBar {
     private let label: String
     private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private let cutPercent: Int?
     private var quartersShown = -1
+    private var isInterrupted = false
 
-    init(label: String) { self.label = label }
+    init(label: String, cutPercent: Int? = nil) {
+        self.label = label
+        self.cutPercent = cutPercent
+    }
 
     func show(_ progress: UploadProgress) {
+        showInterruption(progress)
         guard let fraction = progress.fraction, progress.phase != .failed, progress.phase != .cancelled else { return }
         let percent = Int(fraction * 100)
         if isTerminal {
@@ -24,6 +30,23 @@ final class ProgressBar {
             quartersShown = percent / 25
             printLine("  \(label) \(percent) %  \(amount(progress))")
         }
+    }
+
+    /// Shows that the connection was closed, and where the upload continues.
+    private func showInterruption(_ progress: UploadProgress) {
+        if let cutPercent, let retry = progress.retry, !isInterrupted {
+            isInterrupted = true
+            printBelow("connection closed by the backend at \(cutPercent) %; retry in \(Format.seconds(retry.delay))")
+        }
+        // Until the server has reported its offset, nothing is sent and `stored` is that of the previous attempt.
+        if isInterrupted, progress.retry == nil, progress.sent > 0, let stored = progress.stored {
+            isInterrupted = false
+            printBelow("upload continues at byte \(stored.bytes) of \(progress.total ?? 0) (stored by the server)")
+        }
+    }
+
+    private func printBelow(_ line: String) {
+        printLine("\(isTerminal ? "\n" : "")  \(label): \(line)")
     }
 
     private func amount(_ progress: UploadProgress) -> String {

@@ -21,6 +21,28 @@ struct IDCardFlowTests {
         #expect(Set(sums).count == 2)
         #expect(output.matches(of: /HTTP 200, RETCODE 000000/).count == 2)
         #expect(output.matches(of: /[0-9]+\.[0-9] KiB in/).count == 2)
+        #expect(!output.contains("closed by the backend"))
+    }
+
+    @Test(arguments: ["50%", "1", "99%"])
+    func `--cut-at closes the first connection, and the upload continues at that byte`(_ value: String) async throws {
+        let directory = try Directory()
+        let (code, output) = try await runFlow(["--cut-at", value, "--cards", directory.path, "--width", "800"])
+        #expect(code == 0, "\(output)")
+        let percent = try #require(Int(value.filter(\.isNumber)))
+        #expect(output.matches(of: /connection closed by the backend at (\d+) %/).map(\.output.1) == ["\(percent)"])
+        let lines = output.matches(of: /front: upload continues at byte (\d+) of (\d+) \(stored by the server\)/)
+        let (offset, length) = try #require(lines.first.map { (Int($0.output.1), Int($0.output.2)) })
+        #expect(lines.count == 1 && offset == length.map { $0 * percent / 100 })
+        let sums = output.matches(of: /sha256 (here|there) +([0-9a-f]{64})/).map(\.output.2)
+        #expect(sums.count == 4 && Set(sums).count == 2)
+    }
+
+    @Test(arguments: ["0", "100%", "-1", "50%%", "half", ""])
+    func `--cut-at needs a percentage from 1 to 99`(_ value: String) async throws {
+        let (code, output) = try await runFlow(["--cut-at", value])
+        #expect(code == 64)
+        #expect(output.contains("usage:"))
     }
 
     @Test func `--watch waits for the page, shows both uploads and exits on SIGINT`() async throws {
