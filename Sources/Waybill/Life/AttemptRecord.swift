@@ -12,8 +12,11 @@ package struct AttemptRecord: Sendable {
     package private(set) var isBodyAcknowledged = false
     private var isConnectionFresh = false
 
-    package init(number: Int) {
+    /// Creates the record of an attempt that begins after the bytes that the server has confirmed.
+    package init(number: Int, from confirmed: Int64 = 0) {
         self.number = number
+        evidence.sent = confirmed
+        evidence.acknowledged = confirmed
     }
 
     /// Records an event. Counts never decrease.
@@ -36,7 +39,8 @@ package struct AttemptRecord: Sendable {
             evidence.requestAcknowledged = true
             if let total { raise(sent: total, acknowledged: total) }
         case .interimHead: isConnected = true
-        case .stored: break
+        case .stored(let stored):
+            if stored.isConfirmed { raise(sent: stored.bytes, acknowledged: stored.bytes) }
         case .responseHead(let head):
             isConnected = true
             self.head = head

@@ -13,6 +13,7 @@ extension UploadStateMachine {
         var hasChanged = updateCounts(from: record)
         if case .stored(let stored) = event {
             snapshot.stored = stored
+            if stored.isConfirmed { confirmedBytes = stored.bytes }
             hasChanged = true
         }
         if case .ended(let end) = event {
@@ -117,8 +118,9 @@ extension UploadStateMachine {
         state = .queued(pending)
         if route?.hop.sendsBody == false { snapshot.total = 0 }
         snapshot.attempt += 1
-        snapshot.sent = 0
-        snapshot.acknowledged = 0
+        snapshot.sent = confirmedBytes
+        snapshot.acknowledged = confirmedBytes
+        if snapshot.stored != nil { snapshot.stored = StoredProgress(bytes: confirmedBytes, isConfirmed: true) }
         snapshot.retry = nil
         return enter(.queued)
     }

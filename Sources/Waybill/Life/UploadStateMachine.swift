@@ -40,6 +40,8 @@ package struct UploadStateMachine: Sendable {
     var route: UploadRoute?
     var lastRetry: RetryPolicy.Plan?
     var hasRefreshed = false
+    /// The number of bytes that the server of a resumable upload has confirmed last.
+    var confirmedBytes: Int64 = 0
     /// Whether another attempt continues a resumable upload, so that it can't make the server act twice.
     var isRepeatable = false
     /// The effect of a pause on the running attempt.
@@ -104,7 +106,7 @@ package struct UploadStateMachine: Sendable {
             if let pending, let objection = pending.plan.objection(at: elapsed) {
                 return [.releaseSlot] + giveUp(pending.failure, objection)
             }
-            state = .running(AttemptRecord(number: snapshot.attempt))
+            state = .running(AttemptRecord(number: snapshot.attempt, from: confirmedBytes))
             return [enter(.connecting), .startTransfer(attempt: snapshot.attempt)]
         case (.awaitingRetryDecision(let pending), .retryDecided(let attempt, let isGranted))
         where attempt == snapshot.attempt:

@@ -67,7 +67,8 @@ public struct UploadRetry: Sendable, Hashable {
 /// A snapshot of an upload.
 ///
 /// Byte counts are bytes *acknowledged by the peer's TCP*. They may exceed what the peer's program has read by the size
-/// of its receive buffer. Within an attempt they never decrease; the next attempt starts at zero.
+/// of its receive buffer. Within an attempt they never decrease; the next attempt starts at zero, or, if the upload is
+/// resumable, at the number of bytes that the server has confirmed.
 public struct UploadProgress: Sendable, Hashable {
     /// The phase of the upload.
     public var phase: UploadPhase

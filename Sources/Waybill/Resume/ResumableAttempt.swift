@@ -174,7 +174,12 @@ final class ResumableAttempt: TransferControl {
             guard var end = ended.last else { return }
             if ended.exchange != .ordinary {
                 complete(&end, ended.exchange)
-                if case .success(let response) = end.result { sink.transfer(.responseHead(response.head)) }
+                if case .success(let response) = end.result {
+                    if response.head.status.kind == .successful {
+                        sink.transfer(.stored(StoredProgress(bytes: upload.length, isConfirmed: true)))
+                    }
+                    sink.transfer(.responseHead(response.head))
+                }
             }
             sink.transfer(.ended(end))
         case .last(false): report(ended.last, outcome)

@@ -125,10 +125,25 @@ import WaybillTesting
         ) { progress in
             if let stored = progress.stored?.bytes { seen.update { if $0.last != stored { $0.append(stored) } } }
         }
-        #expect(seen.value.contains(150_000))
-        let last = try #require(seen.value.last)
-        #expect(last <= 200_000)
+        let peak = try #require(seen.value.firstIndex(of: 150_000))
+        #expect(seen.value[peak...].contains(100_000))
         #expect(server.applicationRuns.count == 1)
+    }
+
+    @Test func `a new attempt begins at the confirmed bytes, and all are stored at the end`() async throws {
+        let server = try ResumableServer(.draft8)
+        server.script(.on(.append, 2, .cut(afterBytes: 0, keeping: .none, closing: .reset)))
+        let seen = Watched<[UploadProgress]>([])
+        _ = try await session().upload(
+            .data(SeededGenerator.pattern(300_000)), to: server.url(), options: options()
+        ) { progress in
+            seen.update { $0.append(progress) }
+        }
+        let second = seen.value.filter { $0.attempt == 2 && $0.phase != .retrying }
+        #expect(!second.isEmpty && second.allSatisfy { $0.acknowledged >= 100_000 })
+        let last = try #require(seen.value.last)
+        #expect(last.stored == StoredProgress(bytes: 300_000, isConfirmed: true))
+        #expect(last.acknowledged == 300_000)
     }
 
     // MARK: - The end
