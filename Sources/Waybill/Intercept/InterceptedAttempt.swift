@@ -16,10 +16,7 @@ final class InterceptedAttempt: TransferControl, TransferSink {
     private struct State {
         var stage = Stage.adapting
         var task: Task<Void, Never>?
-        var control: (any TransferControl)?
-        var isCancelled = false
-        var isPaused = false
-        var rate: ByteCount??
+        var requested = RequestedControl()
     }
 
     private let request: TransferRequest
@@ -93,20 +90,14 @@ final class InterceptedAttempt: TransferControl, TransferSink {
         }
         guard mayStart else { return }
         let control = transport.start(request, sink: self)
-        let requested = state.withLock { state in
-            state.control = control
-            return (state.isCancelled, state.isPaused, state.rate)
-        }
-        if requested.0 { control.cancel() }
-        if requested.1 { control.pause() }
-        if let rate = requested.2 { control.limit(to: rate) }
+        state.withLock { $0.requested.attach(control) }()
     }
 
     private func finish(_ end: TransferEnd) {
         let task = state.withLock { state -> Task<Void, Never>?? in
             if case .ended = state.stage { return nil }
             state.stage = .ended
-            state.control = nil
+            state.requested.detach()
             return .some(state.task.take())
         }
         guard let task else { return }
@@ -128,7 +119,7 @@ extension InterceptedAttempt {
             return finish(end)
         }
         let mayReview = state.withLock { state -> Bool in
-            guard case .running = state.stage, !state.isCancelled else { return false }
+            guard case .running = state.stage, !state.requested.isCancelled else { return false }
             state.stage = .reviewing(end)
             return true
         }
@@ -158,10 +149,7 @@ extension InterceptedAttempt {
 
 extension InterceptedAttempt {
     func cancel() {
-        let (control, stage) = state.withLock { state in
-            state.isCancelled = true
-            return (state.control, state.stage)
-        }
+        let (control, stage) = state.withLock { ($0.requested.cancel(), $0.stage) }
         switch stage {
         case .ended: break
         case .running: control?.cancel()
@@ -173,24 +161,7 @@ extension InterceptedAttempt {
         }
     }
 
-    func pause() {
-        state.withLock { state in
-            state.isPaused = true
-            return state.control
-        }?.pause()
-    }
-
-    func resume() {
-        state.withLock { state in
-            state.isPaused = false
-            return state.control
-        }?.resume()
-    }
-
-    func limit(to rate: ByteCount?) {
-        state.withLock { state in
-            state.rate = .some(rate)
-            return state.control
-        }?.limit(to: rate)
-    }
+    func pause() { state.withLock { $0.requested.setPaused(true) }?.pause() }
+    func resume() { state.withLock { $0.requested.setPaused(false) }?.resume() }
+    func limit(to rate: ByteCount?) { state.withLock { $0.requested.limit(to: rate) }?.limit(to: rate) }
 }

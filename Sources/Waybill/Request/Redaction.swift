@@ -101,6 +101,7 @@ package enum Redaction {
     /// Fields that are known to carry no credential.
     static let harmless: Set<HTTPField.Name> = [
         .accept, .acceptEncoding, .acceptLanguage, .cacheControl, .contentDisposition, .contentEncoding,
-        .contentLanguage, .contentType, .date, .userAgent,
+        .contentLanguage, .contentType, .date, .userAgent, .tusResumable, .uploadOffset, .uploadLength, .uploadComplete,
+        .uploadDraftInteropVersion, .methodOverride,
     ]
 }

@@ -3,8 +3,11 @@
 struct AppendSize: Sendable, Hashable {
     private var size: Int64
     private let multiple: Int64
-    private let maximum: Int64
+    private var maximum: Int64
     private let target: Duration
+    /// The length of the last append that was lost. Appends stay below it until several have succeeded.
+    private var lost = Int64.max
+    private var successes = 0
 
     init(_ options: ResumeOptions) {
         multiple = max(1, options.appendMultiple.bytes)
@@ -32,21 +35,31 @@ struct AppendSize: Sendable, Hashable {
         // A shorter append, such as the last one, says nothing about a longer one.
         guard length >= size / 2 else { return }
         if time < target / 2 {
+            if size >= lost / 2 {
+                successes += 1
+                guard successes >= Self.successesBeforeGrowth else { return }
+            }
+            (lost, successes) = (.max, 0)
             size = min(max(size, length) * 2, maximum)
         } else if time > target * 2 {
             size = max(size / 2, multiple)
         }
     }
 
-    /// Halves the length.
+    /// Halves the length after an append that was lost, or rejected as too large (`isLimit`).
     ///
     /// - Returns: `false` if it is the minimum already.
-    mutating func reduce(below length: Int64, limits: ResumeLimits) -> Bool {
+    mutating func reduce(below length: Int64, limits: ResumeLimits, isLimit: Bool = false) -> Bool {
         let minimum = max(limits.minimumAppend ?? 0, Self.minimum)
         guard length > minimum else { return false }
         size = max(length / 2, minimum)
+        (lost, successes) = (length, 0)
+        // The limit of a server or proxy does not change during an upload.
+        if isLimit { maximum = size }
         return true
     }
+
+    private static let successesBeforeGrowth = 8
 
     /// Below it, the heads of the requests and the round trips cost more than the bytes.
     private static let minimum: Int64 = 16_384

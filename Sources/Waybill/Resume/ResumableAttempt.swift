@@ -11,11 +11,8 @@ final class ResumableAttempt: TransferControl {
         /// The number of the current exchange, so that late events and controls are detected.
         var number = 0
         var exchange: ResumeExchange?
-        var control: (any TransferControl)?
         var timer: Task<Void, Never>?
-        var isCancelled = false
-        var isPaused = false
-        var rate: ByteCount??
+        var requested = RequestedControl()
         var isConnected = false
         var lastEnd: TransferEnd?
         var heldEnd: TransferEnd?
@@ -67,25 +64,18 @@ final class ResumableAttempt: TransferControl {
 
     private func send(_ exchange: ResumeExchange) {
         let number = state.withLock { state -> Int? in
-            guard !state.isCancelled, !state.hasEnded else { return nil }
+            guard !state.requested.isCancelled, !state.hasEnded else { return nil }
             state.number += 1
             state.exchange = exchange
-            state.control = nil
+            state.requested.detach()
             return state.number
         }
         guard let number else { return endCancelled() }
         guard let request = upload.request(for: exchange) else { return }
         let control = launch(
             request, exchange.completesBody, ExchangeSink(attempt: self, number: number))
-        let requested = state.withLock { state -> (isCancelled: Bool, isPaused: Bool, rate: ByteCount??)? in
-            guard state.number == number, !state.hasEnded else { return nil }
-            state.control = control
-            return (state.isCancelled, state.isPaused, state.rate)
-        }
-        guard let requested else { return }
-        if requested.isCancelled { control.cancel() }
-        if requested.isPaused { control.pause() }
-        if let rate = requested.rate { control.limit(to: rate) }
+        // The request may have ended, and another one may have started, before `launch` returned.
+        state.withLock { $0.number == number && !$0.hasEnded ? $0.requested.attach(control) : nil }?()
     }
 
     private func wait(_ delay: Duration) {
@@ -95,7 +85,7 @@ final class ResumableAttempt: TransferControl {
         }
         let isCancelled = state.withLock { state in
             state.timer = task
-            return state.isCancelled
+            return state.requested.isCancelled
         }
         if isCancelled {
             task.cancel()
@@ -143,7 +133,7 @@ final class ResumableAttempt: TransferControl {
     private func ended(_ exchange: ResumeExchange, _ end: TransferEnd) {
         state.withLock { state in
             state.lastEnd = end
-            state.control = nil
+            state.requested.detach()
         }
         let transmission = ResumeStateMachine.Transmission(
             isComplete: end.evidence.isBodyComplete, acknowledged: end.evidence.acknowledged, time: end.metrics.total)
@@ -151,7 +141,7 @@ final class ResumableAttempt: TransferControl {
         case .success(let response): handle(.replied(upload.reply(response.head, to: exchange), transmission))
         case .failure(let error):
             // A body that can't be read, or a cancellation, ends the attempt whatever the server has stored.
-            guard error.code != .bodyFailed, !state.withLock({ $0.isCancelled }) else {
+            guard error.code != .bodyFailed, !state.withLock({ $0.requested.isCancelled }) else {
                 upload.stop(mayBeProcessed: exchange.completesBody && transmission.isComplete)
                 return finish(.last(isFinal: false))
             }
@@ -244,36 +234,16 @@ final class ResumableAttempt: TransferControl {
 
 extension ResumableAttempt {
     func cancel() {
-        let (control, timer) = state.withLock { state in
-            state.isCancelled = true
-            return (state.control, state.timer.take())
-        }
+        let (control, timer) = state.withLock { ($0.requested.cancel(), $0.timer.take()) }
         if let control { return control.cancel() }
         guard let timer else { return }
         timer.cancel()
         endCancelled()
     }
 
-    func pause() {
-        state.withLock { state in
-            state.isPaused = true
-            return state.control
-        }?.pause()
-    }
-
-    func resume() {
-        state.withLock { state in
-            state.isPaused = false
-            return state.control
-        }?.resume()
-    }
-
-    func limit(to rate: ByteCount?) {
-        state.withLock { state in
-            state.rate = .some(rate)
-            return state.control
-        }?.limit(to: rate)
-    }
+    func pause() { state.withLock { $0.requested.setPaused(true) }?.pause() }
+    func resume() { state.withLock { $0.requested.setPaused(false) }?.resume() }
+    func limit(to rate: ByteCount?) { state.withLock { $0.requested.limit(to: rate) }?.limit(to: rate) }
 }
 
 /// Adds the number of the exchange to each event, so that late events are detected.

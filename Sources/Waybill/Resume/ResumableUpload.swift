@@ -25,11 +25,13 @@ final class ResumableUpload: Sendable {
     ///   - support: What the session knows of servers.
     ///   - metadata: The metadata field of a tus upload.
     ///   - harmless: The fields that may be sent to another origin.
+    ///   - followsRedirects: Whether redirects of the upload's URL are followed.
     ///   - store: The storage of the record, or `nil` to keep it in memory only.
     ///   - record: The record of an earlier process.
     init(
         _ body: any UploadBody, length: Int64, options: ResumeOptions, url: String, support: ResumeSupportCache,
-        metadata: String?, harmless: Set<HTTPField.Name>, store: (any ResumeRecordStorage)? = nil,
+        metadata: String?, harmless: Set<HTTPField.Name>, followsRedirects: Bool,
+        store: (any ResumeRecordStorage)? = nil,
         record: ResumeRecord? = nil
     ) {
         self.body = body
@@ -41,7 +43,7 @@ final class ResumableUpload: Sendable {
         machine = Locked(
             ResumeStateMachine(
                 options, length: length, target: url, isForm: !body.parts.isEmpty, support: support[url],
-                record: record))
+                followsRedirects: followsRedirects, record: record))
     }
 
     /// Sets the request of an attempt as it would be sent without resumption. A redirect may have changed its URL.
@@ -130,7 +132,7 @@ extension ResumableUpload {
         let (dialect, context, target, upload) = machine.withLock { machine in
             (
                 machine.dialect, machine.context(method: template.method, metadata: metadata), machine.target,
-                machine.record.url
+                machine.redirectedURL ?? machine.record.url
             )
         }
         let parts = dialect.request(for: exchange, context)

@@ -153,7 +153,7 @@ extension ResumeDialect {
         reply.offset = StructuredField.integer(fields[.uploadOffset])
         reply.isComplete = StructuredField.boolean(fields[.uploadComplete])
         reply.length = StructuredField.integer(fields[.uploadLength])
-        reply.location = fields[.location]
+        reply.location = Self.location(fields)
         reply.offersDraft = fields[.uploadLimit] != nil
         reply.limits = draftLimits(fields[.uploadLimit])
         // Only interim responses must have the version: an intermediary does not know what they mean.
@@ -220,12 +220,18 @@ extension ResumeDialect {
         var reply = ResumeReply(status: head.status.code)
         reply.offset = decimal(fields[.uploadOffset])
         reply.length = decimal(fields[.uploadLength])
-        reply.location = fields[.location]
+        reply.location = location(fields)
         reply.isOfProtocol = fields[.tusResumable] == tusVersion
         reply.tusVersions = list(fields[.tusVersion])
         reply.tusExtensions = Set(list(fields[.tusExtension]))
         if let maximum = decimal(fields[.tusMaxSize]) { reply.limits = ResumeLimits(maximumLength: maximum) }
         return reply
+    }
+
+    /// Returns the location; `nil` for several of them.
+    private static func location(_ fields: HTTPFields) -> String? {
+        let values = fields[values: .location]
+        return values.count == 1 ? values[0] : nil
     }
 
     /// Parses a non-negative decimal number; `nil` for any other text, or beyond `Int64`.

@@ -23,10 +23,14 @@ extension ResumeStateMachine {
             // The creation will show the reason, or that only OPTIONS fails. The server is asked again next time.
             return choose()
         case .ordinary: return finish(.last(isFinal: true))
-        case .offset: return finish(hasHeldEnd ? .held : .last(isFinal: false))
+        case .offset:
+            // A record whose URL is at another origin may be useless forever.
+            let isUseless = isLoaded && !mayBeProcessed && !isAtTarget(record.url)
+            return (isUseless ? forget() : []) + finish(hasHeldEnd ? .held : .last(isFinal: false))
         case .append(let range, _) where isProcessed && range.isEmpty: return failProcessed()
         case .create, .append:
             interrupted = exchange.range
+            if case .create(let range, _) = exchange, !range.isEmpty { loseCreation(range, isLimit: false) }
             acknowledged = max(acknowledged, (exchange.range?.lowerBound ?? 0) + transmission.acknowledged)
             guard exchange.completesBody, transmission.isComplete else { return finish(.last(isFinal: false)) }
             mayBeProcessed = true
@@ -67,7 +71,20 @@ extension ResumeStateMachine {
         url.userInformation = nil
         url.fragment = nil
         guard let new = try? RequestTarget(url.description), let old = try? RequestTarget(base) else { return nil }
+        // An empty location, or one that the transport would reject as a URL.
+        guard url.description != base, url.authority?.utf8.contains(UInt8(ascii: "%")) == false else { return nil }
         return new.isSecure || !old.isSecure ? url.description : nil
+    }
+
+    private func isAtTarget(_ url: String?) -> Bool {
+        url.flatMap { try? RequestTarget($0) } == (try? RequestTarget(target))
+    }
+
+    /// The server reports that the upload is complete although not all of it was sent.
+    private mutating func failEarly() -> [Action] {
+        finish(
+            .failed(.bodyNotTaken, "The server reported a complete upload before it received the whole body.", .unknown)
+        )
     }
 
     // MARK: - Options
@@ -95,7 +112,11 @@ extension ResumeStateMachine {
         _ reply: ResumeReply, _ range: Range<Int64>, isLast: Bool, _ transmission: Transmission
     ) -> [Action] {
         if dialect != .tus, reply.isComplete == true || isLast && reply.isSuccess && transmission.isComplete {
-            return finishWithResponse()
+            return isLast && transmission.isComplete || !reply.isSuccess ? finishWithResponse() : failEarly()
+        }
+        if reply.status == 413, !range.isEmpty, record.url == nil {
+            loseCreation(range, isLimit: true)
+            return create()
         }
         guard reply.isSuccess else { return creationFailed(reply, isLast: isLast, transmission) }
         guard dialect != .tus || reply.isOfProtocol else {
@@ -121,11 +142,17 @@ extension ResumeStateMachine {
         if let limits = reply.limits { record.limits = limits }
         if let failure = failIfTooLong() { return failure }
         if dialect == .tus, length == 0 { return finishWithResponse() }
-        guard let offset = reply.offset ?? (range.isEmpty ? 0 : nil), offset <= length else {
+        guard let offset = reply.offset ?? (range.isEmpty ? 0 : nil), offset <= sentEnd else {
             return ask()
         }
         if dialect == .tus, offset == length { return confirm(offset) + finishWithResponse() }
         return confirm(offset) + save()
+    }
+
+    /// The content of a creation was lost or rejected.
+    private mutating func loseCreation(_ range: Range<Int64>, isLimit: Bool) {
+        createsWithoutContent = true
+        _ = appendSize.reduce(below: range.upperBound, limits: record.limits, isLimit: isLimit)
     }
 
     /// Tries another version or an ordinary request, but only if the server has not acted.
@@ -172,7 +199,7 @@ extension ResumeStateMachine {
             avoidsMethods = true
             return ask()
         }
-        if reply.isRedirect, let actions = redirected(reply) { return actions }
+        if reply.isRedirect { return redirected(reply) }
         return finish(hasHeldEnd ? .held : .last(isFinal: false))
     }
 
@@ -182,7 +209,9 @@ extension ResumeStateMachine {
                 .resumptionFailed,
                 "The server has an upload of \(length) bytes, and the body has \(self.length) bytes.")
         }
-        if dialect != .tus, reply.isComplete == true { return processed() }
+        if dialect != .tus, reply.isComplete == true {
+            return mayBeProcessed || sentEnd == length ? processed() : failEarly()
+        }
         guard let offset = reply.offset else {
             return fail(.resumptionFailed, "The server's response does not have a valid field Upload-Offset.")
         }
@@ -191,13 +220,11 @@ extension ResumeStateMachine {
                 .resumptionFailed,
                 "The server reported \(offset) stored bytes, and the body has \(length) bytes.")
         }
-        if let mismatchedEnd, offset > mismatchedEnd {
+        guard offset <= sentEnd else {
             return abandonAndFail(
                 .resumptionFailed,
-                "The server reported \(offset) stored bytes after an append that ends at \(mismatchedEnd): it stored "
-                    + "bytes at a wrong place.")
+                "The server reported \(offset) stored bytes, and only \(sentEnd) bytes were sent. Its file is damaged.")
         }
-        mismatchedEnd = nil
         guard offset >= record.offset else {
             let confirmed = record.offset
             return abandonAndFail(
@@ -246,13 +273,14 @@ extension ResumeStateMachine {
         return actions + (hasHeldEnd ? finish(.held) : create())
     }
 
-    private mutating func redirected(_ reply: ResumeReply) -> [Action]? {
+    private mutating func redirected(_ reply: ResumeReply) -> [Action] {
         counts.redirects += 1
-        guard counts.redirects <= 5, let location = reply.location, let old = record.url,
-            let url = resolved(location, against: old), url != old
-        else { return nil }
-        record.url = url
-        return [.save(record)] + ask()
+        guard followsRedirects, counts.redirects <= 5, let location = reply.location,
+            let old = redirectedURL ?? record.url, let url = resolved(location, against: old)
+        else { return fail(.resumptionFailed, "The server redirected the URL of the upload, which is not followed.") }
+        // For this attempt only: the record keeps the URL that the server gave the upload.
+        redirectedURL = url
+        return ask()
     }
 
     // MARK: - Appends
@@ -264,7 +292,9 @@ extension ResumeStateMachine {
             // Only a response that is marked as final is the application's.
             return reply.isComplete == true ? finishReplayed() : failProcessed()
         }
-        if dialect != .tus, reply.isComplete == true { return finishWithResponse() }
+        if dialect != .tus, reply.isComplete == true {
+            return isLast && transmission.isComplete || !reply.isSuccess ? finishWithResponse() : failEarly()
+        }
         acknowledged = max(acknowledged, range.lowerBound + transmission.acknowledged)
         if reply.isSuccess { return appendedSuccessfully(reply, range, isLast: isLast, transmission) }
         switch reply.status {
@@ -272,7 +302,7 @@ extension ResumeStateMachine {
         case 409: return conflicted(reply, range)
         case 413 where !range.isEmpty:
             let count = range.upperBound - range.lowerBound
-            guard appendSize.reduce(below: count, limits: record.limits) else {
+            guard appendSize.reduce(below: count, limits: record.limits, isLimit: true) else {
                 return fail(.resumptionFailed, "The server rejected an append of only \(count) bytes as too large.")
             }
             return ask()
@@ -286,7 +316,7 @@ extension ResumeStateMachine {
         case 405 where dialect == .tus && !avoidsMethods, 501 where dialect == .tus && !avoidsMethods:
             avoidsMethods = true
             return ask()
-        case 307, 308: return redirected(reply) ?? finish(.last(isFinal: false))
+        case 307, 308: return redirected(reply)
         case 500... where isLast && transmission.isComplete && reply.status != 503:
             mayBeProcessed = true
             return holdAndAsk()
@@ -321,7 +351,6 @@ extension ResumeStateMachine {
                     .resumptionFailed,
                     "The server reported \(offset) stored bytes after an append that ends at \(range.upperBound).")
             }
-            mismatchedEnd = range.upperBound
             return ask()
         }
         appendSize.succeeded(length: range.upperBound - range.lowerBound, after: transmission.time)
@@ -336,7 +365,8 @@ extension ResumeStateMachine {
                 .resumptionFailed,
                 "The server rejected an append at \(range.lowerBound), which it had reported as its offset.")
         }
-        guard let offset = reply.offset, offset != range.lowerBound, (record.offset...length).contains(offset) else {
+        guard let offset = reply.offset, offset != range.lowerBound, offset >= record.offset, offset <= sentEnd
+        else {
             return ask()
         }
         return confirm(offset) + continueUpload()

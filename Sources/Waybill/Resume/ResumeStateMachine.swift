@@ -101,14 +101,22 @@ struct ResumeStateMachine: Sendable {
     var counts = Counts()
     /// Whether a proxy does not allow the methods of the protocol.
     var avoidsMethods = false
+    /// Whether a creation with content was lost or rejected, so that the next one has none.
+    var createsWithoutContent = false
     /// Whether a request that completes the body may have arrived, and the server has not denied it since.
     var mayBeProcessed = false
     /// Whether the server has reported that it has acted on the upload.
     var isProcessed = false
     /// Whether the end of a request is held while the server is asked for its state.
     var hasHeldEnd = false
-    /// The end of an append after which the server reported another offset.
-    var mismatchedEnd: Int64?
+    /// The end of the bytes that were ever sent. A server that reports more has stored them at a wrong place.
+    var sentEnd: Int64 = 0
+    /// Whether the record is that of an earlier process.
+    let isLoaded: Bool
+    /// Whether redirects of the upload's URL are followed.
+    let followsRedirects: Bool
+    /// The URL to which the upload's URL was redirected in this attempt.
+    var redirectedURL: String?
     /// The range of an append without a response.
     var interrupted: Range<Int64>?
     /// The URL under which a tus server has stored the whole body.
@@ -122,8 +130,10 @@ struct ResumeStateMachine: Sendable {
 
     init(
         _ options: ResumeOptions, length: Int64, target: String, isForm: Bool, support: ResumeSupport,
-        record: ResumeRecord? = nil
+        followsRedirects: Bool = true, record: ResumeRecord? = nil
     ) {
+        self.followsRedirects = followsRedirects
+        isLoaded = record != nil
         self.options = options
         self.length = length
         self.target = target
@@ -135,6 +145,8 @@ struct ResumeStateMachine: Sendable {
             dialect = record.dialect
             // Until the server denies it: the process may have ended after the last request.
             mayBeProcessed = record.isCompleting
+            // The append that was running when the process ended.
+            sentEnd = min(length, record.offset + max(options.maximumAppend.bytes, options.firstAppend.bytes))
         }
     }
 
@@ -163,7 +175,9 @@ struct ResumeStateMachine: Sendable {
     /// Whether another attempt can't make the server act twice.
     var isRepeatable: Bool { record.url != nil || !mayBeProcessed }
     /// Whether the server has stored more than before the attempt.
-    var hasAdvanced: Bool { record.offset > storedBefore }
+    var hasAdvanced: Bool { record.offset - storedBefore >= min(Self.smallestAdvance, max(1, length - storedBefore)) }
+    /// Fewer bytes are no progress: a server could otherwise prolong an upload indefinitely.
+    private static let smallestAdvance: Int64 = 16_384
 
     /// The values for the requests.
     func context(method: HTTPRequest.Method, metadata: String?) -> ResumeDialect.Context {
@@ -177,6 +191,7 @@ extension ResumeStateMachine {
     private mutating func begin() -> [Action] {
         counts = Counts()
         hasHeldEnd = false
+        redirectedURL = nil
         acknowledged = 0
         storedBefore = record.offset
         guard record.url == nil else { return ask() }
@@ -214,7 +229,9 @@ extension ResumeStateMachine {
         // Bytes are sent with the creation only where the server has shown that it reports the URL before they are lost.
         let carriesBody =
             dialect == .tus ? support.tusExtensions.contains("creation-with-upload") : support.sendsInterim
-        guard carriesBody, let count = appendSize.length(at: 0, of: length, limits: record.limits) else {
+        guard carriesBody, !createsWithoutContent,
+            let count = appendSize.length(at: 0, of: length, limits: record.limits)
+        else {
             return send(.create(0..<0, isLast: length == 0))
         }
         return send(.create(0..<count, isLast: count == length))
@@ -241,6 +258,7 @@ extension ResumeStateMachine {
 extension ResumeStateMachine {
     mutating func send(_ exchange: ResumeExchange) -> [Action] {
         step = .exchanging(exchange)
+        if let range = exchange.range { sentEnd = max(sentEnd, range.upperBound) }
         return [.send(exchange)]
     }
 
@@ -259,6 +277,10 @@ extension ResumeStateMachine {
         guard record.offset < length || dialect != .tus else { return ask() }
         guard let count = appendSize.length(at: record.offset, of: length, limits: record.limits) else {
             return fail(.resumptionFailed, "The limits of the server allow no append.")
+        }
+        guard (length - record.offset) / max(1, count) <= Self.maximumAppends else {
+            return fail(
+                .resumptionFailed, "The server accepts at most \(count) bytes at a time, too few for \(length) bytes.")
         }
         let range = record.offset..<record.offset + count
         let isLast = range.upperBound == length
@@ -279,6 +301,7 @@ extension ResumeStateMachine {
     /// Waits because another request uses the upload, for example an interrupted one that the server has not noticed.
     mutating func waitForLock() -> [Action] {
         counts.locks += 1
+        counts.questions = 0
         guard counts.locks <= Self.maximumLocks else {
             return fail(
                 .resumptionFailed, "Another request has locked the upload at the server. Send it again later.")
@@ -291,10 +314,10 @@ extension ResumeStateMachine {
     /// one only makes the server be asked.
     mutating func confirm(_ offset: Int64) -> [Action] {
         let isNew = offset != record.offset && record.url != nil
+        // Progress: the limit applies to questions without it.
+        if offset > record.offset { counts.questions = 0 }
         record.offset = offset
         acknowledged = offset
-        // Progress: the limits apply to repetitions without it.
-        if offset > storedBefore { counts.questions = 0 }
         let stored = Action.stored(StoredProgress(bytes: offset, isConfirmed: true))
         return isNew ? [.save(record), stored] : [stored]
     }
@@ -328,10 +351,13 @@ extension ResumeStateMachine {
     mutating func forget() -> [Action] {
         record = ResumeRecord(length: length)
         interrupted = nil
+        redirectedURL = nil
+        sentEnd = 0
         return [.forget(isStored: false)]
     }
 
     private static let maximumQuestions = 8
+    private static let maximumAppends: Int64 = 100_000
     private static let maximumLocks = 8
     private static let longestLockWait = 16
 }

@@ -27,7 +27,8 @@ extension UploadRun {
         let body = found?.body ?? body
         let resumable = ResumableUpload(
             body, length: length, options: options, url: plan.url, support: core.resumeSupport, metadata: metadata,
-            harmless: plan.harmlessFields, store: found?.storage, record: found?.record)
+            harmless: plan.harmlessFields, followsRedirects: plan.options.redirects.follows, store: found?.storage,
+            record: found?.record)
         return (body, resumable)
     }
 

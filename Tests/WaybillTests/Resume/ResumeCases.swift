@@ -147,6 +147,23 @@ enum ResumeCases {
             row.configure = { $0.tusExtensions.append("creation-with-upload") }
             row.prepare = { $0.script(.on(.create, 1, .cut(afterBytes: 70_000, keeping: .none, closing: .reset))) }
         },
+        row("a creation whose content is lost is repeated without content") { row in
+            row.dialects = [.tus]
+            row.configure = { $0.tusExtensions.append("creation-with-upload") }
+            row.prepare = { $0.script(.on(.create, 1, .cut(afterBytes: 1_000, keeping: .none, closing: .reset))) }
+            row.check = { state, _ in #expect(state.requests(.create).map(\.bodyBytes) == [1_000, 0]) }
+        },
+        row("a creation whose content is too large for a proxy is repeated without content") { row in
+            row.dialects = [.tus]
+            row.configure = { settings in
+                settings.tusExtensions.append("creation-with-upload")
+                settings.proxyBodyLimit = 40_000
+            }
+            row.check = { state, _ in
+                #expect(state.requests(.create).count == 2)
+                #expect(state.requests(.append).contains { $0.bodyBytes == 25_000 })
+            }
+        },
         row("an empty body is one request") { row in
             row.length = 0
             row.check = { state, _ in #expect(state.requests(.create, .append, .finish).count == 1) }
@@ -194,12 +211,52 @@ enum ResumeCases {
                     ])
             }
         },
-        row("an offset greater than what was sent is taken") { row in
+        row("an offset greater than what was sent is an error") { row in
             row.prepare = { server in
                 server.script(.on(.append, 1, .cut(afterBytes: 0, keeping: .none, closing: .reset)))
                 let more = Array(SeededGenerator.pattern(300_000)[..<150_000])
                 server.once({ $0.requests(.append).contains { $0.isOver } }) { server.gainBytes(of: "1", more) }
             }
+            row.removals = 1
+            row.expected = .failed(.resumptionFailed, .incomplete)
+        },
+        row("an empty creation that reports stored bytes is an error") { row in
+            row.dialects = [.tus]
+            row.prepare = {
+                $0.script(
+                    .on(.create, 1, .changeFields([("Upload-Offset", "300000")])),
+                    .on(.offset, .every, .changeFields([("Upload-Offset", "300000")])))
+            }
+            row.removals = 1
+            row.expected = .failed(.resumptionFailed, .incomplete)
+        },
+        row("an append that is reported as complete too early is no success") { row in
+            row.dialects = [.draft8]
+            row.prepare = { $0.script(.on(.append, 1, .changeFields([("Upload-Complete", "?1")]))) }
+            row.options = { $0.retry = .none }
+            row.expected = .failed(.bodyNotTaken, .unknown)
+        },
+        row("a server that never completes the upload is an error") { row in
+            row.dialects = [.draft8]
+            row.prepare = {
+                $0.script(
+                    .on(.finish, .every, .changeFields([("Upload-Complete", "?0")])),
+                    .on(.offset, .every, .changeFields([("Upload-Complete", "?0"), ("Upload-Offset", "300000")])))
+            }
+            row.expected = .failed(.resumptionFailed, .unknown, runs: 1)
+        },
+        row("a server that repeats an offset is asked a limited number of times") { row in
+            row.prepare = { $0.script(.on(.append, .from(2), .respond(ScriptedResponse(200)))) }
+            row.expected = .failed(.resumptionFailed, .incomplete)
+            row.check = { state, _ in #expect(state.requests(.append).count < 12) }
+        },
+        row("a redirect of the upload's URL is not followed for ever") { row in
+            row.prepare = { server in
+                let next = ScriptedResponse(308, headers: [("Location", "/uploads/1?again")])
+                server.script(.on(.append, .every, .respond(next)))
+            }
+            row.expected = .failed(.resumptionFailed, .incomplete)
+            row.check = { state, _ in #expect(state.requests(.append).count <= 6) }
         },
         row("an offset beyond the body is an error, and the upload is removed") { row in
             row.prepare = { $0.script(.on(.offset, .every, .changeFields([("Upload-Offset", "300001")]))) }
