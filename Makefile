@@ -3,7 +3,7 @@
 #   make setup      install what the build needs (Debian packages), or say that nothing is missing
 #   make demo       post both sides of a specimen ID card to a backend on this machine, and watch
 #   make test       strict build, lint, all tests: what CI runs
-#   make test-vendors  hold stores and signatures to the vendors' own packages from PyPI (make test ends with it)
+#   make test-vendors  compare stores, signatures and resumable uploads with other packages from PyPI (make test ends with it)
 #   make check      make test, then the image kernels in plain Swift, thread and address sanitizer and a short fuzz
 #   make torture    kill and cut the power of the outbox a thousand times each (as root; about half an hour)
 #   make fresh      make demo, make test and make test-dist in a minimal bookworm and trixie (as root, with debootstrap)
@@ -103,7 +103,7 @@ test-all:
 	@$(MAKE) --no-print-directory test-samples
 	@$(MAKE) --no-print-directory test-vendors
 
-test-vendors: build ## our side of object stores against the vendors' own packages from PyPI
+test-vendors: build ## object stores and resumable uploads against other packages from PyPI
 	$(call say,The vendors' own packages)
 	@Scripts/tests Scripts/test-vendors
 
