@@ -80,6 +80,9 @@ struct ResumeFixture: ~Copyable {
         self.options = options
     }
 
+    // A row's closure may still refer to the server, so it is not stopped by its release.
+    deinit { server.stop() }
+
     func upload() async -> Result<UploadResponse, UploadError> {
         do {
             return .success(
