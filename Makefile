@@ -5,7 +5,7 @@
 #   make test       strict build, lint, all tests: what CI runs
 #   make test-vendors  compare stores, signatures and resumable uploads with other packages from PyPI (make test ends with it)
 #   make check      make test, then the image kernels in plain Swift, thread and address sanitizer and a short fuzz
-#   make torture    kill and cut the power of the outbox a thousand times each (as root; about half an hour)
+#   make torture    kill and cut the power of the outbox a thousand times each, and kill resumable uploads 200 times (as root)
 #   make fresh      make demo, make test and make test-dist in a minimal bookworm and trixie (as root, with debootstrap)
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
@@ -123,10 +123,10 @@ fresh: ## the README's two commands where nothing is installed yet
 	@Scripts/fresh
 	@for suite in $${FRESH_SUITES:-bookworm trixie}; do env -u WAYBILL_PROGRAM Scripts/test-dist "$$suite"; done
 
-torture: build ## the long forms of what is done to the outbox
+torture: build ## the long forms of what is done to the outbox and to resumable uploads
 	$(call say,Torture: kills and power cuts of the outbox and disks that fail)
 	@$(TESTING) WAYBILL_TORTURE=1 $(STRICT) test --skip-build --disable-xctest \
-		--filter '^WaybillOutboxTests\.(KillTests|PowerCutTests|FaultPointTests|SmallDiskTests|ItemLifeModelTests)' | \
+		--filter '^(WaybillOutboxTests\.(KillTests|PowerCutTests|FaultPointTests|SmallDiskTests|ItemLifeModelTests)|CLITests\.ResumableTests)' | \
 		grep -aE '^(kill|power|failed at|a disk|system calls)|WAYBILL_SEED|✘|Test .* passed|Test run'
 
 check: test plain thread address fuzz-short ## everything that can be proven without a second machine
