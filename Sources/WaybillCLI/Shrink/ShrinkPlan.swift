@@ -139,9 +139,10 @@ final class CreatedDirectories: Sendable {
         }
     }
 
-    /// Removes the created directories that are empty.
+    /// Removes the created directories that are empty, the deepest first: concurrent calls record them in any order.
     func removeEmpty() {
-        for directory in created.withLock({ $0.reversed() }) { unsafe _ = rmdir(directory) }
+        let directories = created.withLock { $0.sorted { $0.utf8.count > $1.utf8.count } }
+        for directory in directories { unsafe _ = rmdir(directory) }
     }
 
     private static func isDirectory(_ path: String) -> Bool {

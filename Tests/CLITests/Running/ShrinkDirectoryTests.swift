@@ -48,6 +48,20 @@ import Testing
         #expect(try folder.names() == before)
     }
 
+    @Test func `directories that were created concurrently are all removed`() async throws {
+        for round in 0..<300 {
+            let directories = CreatedDirectories()
+            let root = folder.path("round-\(round)")
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    group.addTask { try? directories.createParents(of: "\(root)/a/b/c\(number % 2)/image.jpg") }
+                }
+            }
+            directories.removeEmpty()
+        }
+        #expect(try folder.names().allSatisfy { !$0.hasPrefix("round-") })
+    }
+
     @Test func `a failed image does not remove the directory of another one`() async throws {
         let run = try await shrink("card.jpg", "missing.jpg", "-o", "out/{name}/x.jpg", "--report", "page.html")
         #expect(run.exit == .status(3), "\(run.errorText)")
