@@ -38,8 +38,8 @@ final class ProgressBar {
             isInterrupted = true
             printBelow("connection closed by the backend at \(cutPercent) %; retry in \(Format.seconds(retry.delay))")
         }
-        // Until the server has reported its offset, nothing is sent and `stored` is that of the previous attempt.
-        if isInterrupted, progress.retry == nil, progress.sent > 0, let stored = progress.stored {
+        // An attempt begins at the offset of the previous one. Once more is sent, the server has reported its offset.
+        if isInterrupted, progress.retry == nil, let stored = progress.stored, progress.sent > stored.bytes {
             isInterrupted = false
             printBelow("upload continues at byte \(stored.bytes) of \(progress.total ?? 0) (stored by the server)")
         }
