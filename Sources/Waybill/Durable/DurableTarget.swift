@@ -116,7 +116,7 @@ extension DurableTarget {
         if let resumption {
             var resume = ResumeOptions(resumption)
             resume.records = nil
-            options.resumeBox = ResumeBox(resume, storage: DeliveryResumeStorage(delivery))
+            options.resumeBox = ResumeBox(resume, storage: ResumeRecordStore(delivery))
         }
         let request = UploadRequest(method, url, headers: headers, content: content, options: options)
         return try await delivery.session.core.start(request, isCancelled: Task.isCancelled)

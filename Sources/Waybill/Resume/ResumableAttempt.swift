@@ -81,6 +81,7 @@ final class ResumableAttempt: TransferControl {
     private func wait(_ delay: Duration) {
         let task = Task { [self] in
             guard (try? await clock.sleep(for: delay)) != nil else { return }
+            state.withLock { $0.timer = nil }
             handle(.waited)
         }
         let isCancelled = state.withLock { state in

@@ -1,6 +1,5 @@
 import HTTPTypes
 import WaybillCore
-import WaybillMultipart
 
 /// A resumable upload through all its attempts: the state machine, and what its requests share.
 final class ResumableUpload: Sendable {
@@ -12,7 +11,7 @@ final class ResumableUpload: Sendable {
     private let harmless: Set<HTTPField.Name>
     /// The request of the current attempt as it would be sent without resumption.
     private let template = Locked<TransferRequest?>(nil)
-    private let store: (any ResumeRecordStorage)?
+    private let store: ResumeRecordStore?
     private let support: ResumeSupportCache
 
     /// Creates an upload of a body of known length.
@@ -31,8 +30,7 @@ final class ResumableUpload: Sendable {
     init(
         _ body: any UploadBody, length: Int64, options: ResumeOptions, url: String, support: ResumeSupportCache,
         metadata: String?, harmless: Set<HTTPField.Name>, followsRedirects: Bool,
-        store: (any ResumeRecordStorage)? = nil,
-        record: ResumeRecord? = nil
+        store: ResumeRecordStore? = nil, record: ResumeRecord? = nil
     ) {
         self.body = body
         self.length = length
@@ -60,10 +58,12 @@ final class ResumableUpload: Sendable {
 
     /// Handles an event of an attempt and returns its actions.
     func handle(_ event: ResumeStateMachine.Event) -> [ResumeStateMachine.Action] {
-        let (actions, target, now) = machine.withLock { machine in
-            (machine.handle(event), machine.target, machine.support)
+        let (actions, learned) = machine.withLock { machine in
+            let before = machine.support
+            let actions = machine.handle(event)
+            return (actions, machine.support == before ? nil : (machine.target, machine.support))
         }
-        support[target] = now
+        if let (target, now) = learned { support[target] = now }
         return actions
     }
 
@@ -164,22 +164,6 @@ extension ResumableUpload {
     private static func isSameOrigin(_ url: String, _ other: String) -> Bool {
         (try? RequestTarget(url)) == (try? RequestTarget(other))
     }
-}
-
-/// The storage of a record. Its operations are performed in the order of the calls.
-protocol ResumeRecordStorage: AnyObject, Sendable {
-    /// Returns the record of a body, and the boundary of the form; `nil` if there is no usable record. Called first.
-    func load(
-        _ fingerprint: BodyFingerprint, length: Int64
-    ) async throws(UploadError) -> (record: ResumeRecord, boundary: String?)?
-    /// Sets the boundary of the form, which is written with each record.
-    func setBoundary(_ text: String?)
-    /// Writes the record, and calls the closure when it is on the disk or could not be written.
-    func save(_ record: ResumeRecord, then: @escaping @Sendable () -> Void)
-    /// Removes the record, because the server has the whole body (`isStored`) or because it has lost the upload.
-    func remove(isStored: Bool)
-    /// Releases the record for other uploads, and then calls the closure.
-    func close(then: @escaping @Sendable () -> Void)
 }
 
 /// What the uploads of a session have learned of servers, by URL without query. Bounded.

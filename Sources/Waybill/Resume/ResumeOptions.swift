@@ -45,7 +45,7 @@ public struct ResumeProtocol: Sendable, Hashable, Codable, CustomStringConvertib
 /// The body must be replayable and of known length; other bodies are sent as ordinary requests.
 public struct ResumeOptions: Sendable, Hashable {
     /// The protocol.
-    public var method: ResumeProtocol
+    public var `protocol`: ResumeProtocol
     /// The length below which a body is sent as an ordinary request, because the additional requests cost more than
     /// sending it again. Applies only to ``ResumeProtocol/automatic``. 1 MiB by default.
     public var minimumLength: ByteCount = .mebibytes(1)
@@ -67,8 +67,8 @@ public struct ResumeOptions: Sendable, Hashable {
     public var records: ResumeRecordDirectory? = .standard
 
     /// Creates options with the defaults.
-    public init(_ method: ResumeProtocol = .automatic) {
-        self.method = method
+    public init(_ protocol: ResumeProtocol = .automatic) {
+        self.protocol = `protocol`
     }
 }
 
@@ -76,9 +76,9 @@ public struct ResumeOptions: Sendable, Hashable {
 final class ResumeBox: Sendable, Hashable {
     let options: ResumeOptions
     /// The storage of the record; `nil` for the directory in the options.
-    let storage: (any ResumeRecordStorage)?
+    let storage: ResumeRecordStore?
 
-    init(_ options: ResumeOptions, storage: (any ResumeRecordStorage)? = nil) {
+    init(_ options: ResumeOptions, storage: ResumeRecordStore? = nil) {
         self.options = options
         self.storage = storage
     }
@@ -91,9 +91,9 @@ final class ResumeBox: Sendable, Hashable {
 
 extension UploadOptions {
     /// Returns the default options with resumable uploads.
-    public static func resumable(_ method: ResumeProtocol = .automatic) -> UploadOptions {
+    public static func resumable(_ protocol: ResumeProtocol = .automatic) -> UploadOptions {
         var options = UploadOptions()
-        options.resume = ResumeOptions(method)
+        options.resume = ResumeOptions(`protocol`)
         return options
     }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Glibc
 import WaybillCore
 import WaybillMultipart
@@ -34,13 +33,13 @@ extension ResumeRecordDirectory {
     /// Claims the record of a body.
     ///
     /// - Returns: The file, or `nil` if another upload has claimed it.
-    func claim(_ fingerprint: BodyFingerprint) async throws(UploadError) -> ResumeRecordFile? {
+    func claim(_ fingerprint: BodyFingerprint) async throws(UploadError) -> ResumeRecordStore? {
         let (path, name) = (path, "\(fingerprint)")
         do {
             let file = try await RecordFileSystem.run { () throws(RecordError) in
                 try RecordFile(directory: path, name: name)
             }
-            return file.map { ResumeRecordFile($0) }
+            return file.map { ResumeRecordStore($0) }
         } catch {
             throw UploadError(.recordUnusable, error.message, phase: .preparing, cause: error)
         }

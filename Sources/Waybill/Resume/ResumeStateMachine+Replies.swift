@@ -80,9 +80,10 @@ extension ResumeStateMachine {
         url.flatMap { try? RequestTarget($0) } == (try? RequestTarget(target))
     }
 
-    /// The server reports that the upload is complete although not all of it was sent.
-    private mutating func failEarly() -> [Action] {
-        finish(
+    /// The server reports that the upload is complete, which is a success only if all of it was sent (`isWhole`).
+    private mutating func finishCompleted(isWhole: Bool) -> [Action] {
+        guard !isWhole else { return finishWithResponse() }
+        return finish(
             .failed(.bodyNotTaken, "The server reported a complete upload before it received the whole body.", .unknown)
         )
     }
@@ -112,7 +113,7 @@ extension ResumeStateMachine {
         _ reply: ResumeReply, _ range: Range<Int64>, isLast: Bool, _ transmission: Transmission
     ) -> [Action] {
         if dialect != .tus, reply.isComplete == true || isLast && reply.isSuccess && transmission.isComplete {
-            return isLast && transmission.isComplete || !reply.isSuccess ? finishWithResponse() : failEarly()
+            return finishCompleted(isWhole: isLast && transmission.isComplete || !reply.isSuccess)
         }
         if reply.status == 413, !range.isEmpty, record.url == nil {
             loseCreation(range, isLimit: true)
@@ -171,7 +172,7 @@ extension ResumeStateMachine {
             dialect = .draft6
             support.usesDraft6 = true
             return create()
-        case _ where options.method == .automatic:
+        case _ where options.protocol == .automatic:
             support.isOrdinary = true
             return send(.ordinary)
         case .tus where reply.status == 412: return failTusVersion(reply.tusVersions)
@@ -210,15 +211,10 @@ extension ResumeStateMachine {
                 "The server has an upload of \(length) bytes, and the body has \(self.length) bytes.")
         }
         if dialect != .tus, reply.isComplete == true {
-            return mayBeProcessed || sentEnd == length ? processed() : failEarly()
+            return mayBeProcessed || sentEnd == length ? processed() : finishCompleted(isWhole: false)
         }
         guard let offset = reply.offset else {
             return fail(.resumptionFailed, "The server's response does not have a valid field Upload-Offset.")
-        }
-        guard offset <= length else {
-            return abandonAndFail(
-                .resumptionFailed,
-                "The server reported \(offset) stored bytes, and the body has \(length) bytes.")
         }
         guard offset <= sentEnd else {
             return abandonAndFail(
@@ -293,7 +289,7 @@ extension ResumeStateMachine {
             return reply.isComplete == true ? finishReplayed() : failProcessed()
         }
         if dialect != .tus, reply.isComplete == true {
-            return isLast && transmission.isComplete || !reply.isSuccess ? finishWithResponse() : failEarly()
+            return finishCompleted(isWhole: isLast && transmission.isComplete || !reply.isSuccess)
         }
         acknowledged = max(acknowledged, range.lowerBound + transmission.acknowledged)
         if reply.isSuccess { return appendedSuccessfully(reply, range, isLast: isLast, transmission) }

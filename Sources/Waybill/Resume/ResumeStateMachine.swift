@@ -203,7 +203,7 @@ extension ResumeStateMachine {
     /// Chooses the protocol by what the server offers.
     mutating func choose() -> [Action] {
         let hasTus = support.tusVersions.contains(ResumeDialect.tusVersion)
-        switch options.method.choice {
+        switch options.protocol.choice {
         case .tus:
             guard support.tusVersions.isEmpty || hasTus else { return failTusVersion(support.tusVersions) }
             dialect = .tus

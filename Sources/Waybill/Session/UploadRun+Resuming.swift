@@ -15,13 +15,13 @@ extension UploadRun {
     ) async throws(UploadError) -> (any UploadBody, ResumableUpload?)? {
         guard let plan, let core else { return nil }
         guard let length = body.length, body.isReplayable else {
-            guard options.method != .automatic else { return (body, nil) }
+            guard options.protocol != .automatic else { return (body, nil) }
             throw UploadError(
                 .resumptionUnsupported,
                 "A resumable upload needs a body of known length that can be read again. \(Remedy.makeReplayable)",
                 phase: .preparing)
         }
-        if options.method == .automatic, length < options.minimumLength.bytes { return (body, nil) }
+        if options.protocol == .automatic, length < options.minimumLength.bytes { return (body, nil) }
         let metadata = try TusMetadata.field(for: request.content, type: body.contentType, options: options)
         let found = try await findRecord(of: body, length: length, options, plan)
         let body = found?.body ?? body
@@ -34,9 +34,9 @@ extension UploadRun {
 
     private func findRecord(
         of body: any UploadBody, length: Int64, _ options: ResumeOptions, _ plan: RequestPlan
-    ) async throws(UploadError) -> (body: any UploadBody, storage: any ResumeRecordStorage, record: ResumeRecord?)? {
+    ) async throws(UploadError) -> (body: any UploadBody, storage: ResumeRecordStore, record: ResumeRecord?)? {
         guard var fingerprint = (body as? any FingerprintedBody)?.fingerprint else { return nil }
-        for text in [plan.method.rawValue, plan.url, options.method.description] { fingerprint.add(text) }
+        for text in [plan.method.rawValue, plan.url, options.protocol.description] { fingerprint.add(text) }
         let claimed = try await options.records?.claim(fingerprint)
         guard let storage = plan.options.resumeBox?.storage ?? claimed else { return nil }
         let found = try await storage.load(fingerprint, length: length)
@@ -73,8 +73,8 @@ extension UploadRun {
         started.start()
     }
 
-    /// Removes a resumable upload from the server if it will not be continued: the caller
-    /// has cancelled it, or its body can't be read. That request is sent once, without waiting for its response.
+    /// Removes a resumable upload from the server if it will not be continued: the caller has cancelled it, or its body
+    /// can't be read. That request is sent once, without waiting for its response.
     func removeFromServer(
         _ resumable: ResumableUpload, after result: Result<UploadResponse, UploadError>, _ core: SessionCore
     ) {

@@ -17,7 +17,7 @@ struct PostQueue: Sendable {
         let target = Target(
             url: command.url, method: try PostPlan.method(command.request.method),
             headers: try QueueCheck.headers(command.request.header), credential: try queue.requestCredential(),
-            idempotency: try queue.requestIdempotency(), resumption: try command.request.resumeOptions()?.method,
+            idempotency: try queue.requestIdempotency(), resumption: try command.request.resumeOptions()?.protocol,
             isDryRun: command.output.isDryRun)
         if command.each.isEnabled {
             let plan = try EachPlan(command, arguments: words)

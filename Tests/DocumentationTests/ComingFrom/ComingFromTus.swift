@@ -71,7 +71,7 @@ private func options(_ options: inout UploadOptions, _ refresher: some Credentia
     options.resume?.records = nil
     // end
     // row: protocol: "ietf-draft-05"
-    options.resume?.method = .draft
+    options.resume?.protocol = .draft
     // end
 }
 
