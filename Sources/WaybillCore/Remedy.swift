@@ -70,7 +70,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
         case .checkClientCertificate:
             "Check that format, key and passphrase of tls.clientCertificate match."
         case .chooseRedirects: "Send the upload to that URL, or set options.redirects to .resend or .asGET."
-        case .makeReplayable: "Provide the length of the stream, and keep a copy of it (StreamReplay.fromCopy)."
+        case .makeReplayable: "Keep a copy of the stream (StreamReplay.fromCopy)."
         case .provideStreamLength: "Provide the length, or set unknownLength to .spill or .chunked."
         case .spillStream: "Set unknownLength to .spill, which reads the stream before sending."
         case .makeRandomBoundary: "Use MultipartBoundary.random()."

@@ -1,5 +1,6 @@
 import HTTPTypes
 import WaybillCore
+import WaybillMultipart
 
 /// An attempt at a resumable upload: it sends one request after the other and reports them as one attempt. To the upload's
 /// state machine it looks like any other attempt.
@@ -11,7 +12,8 @@ final class ResumableAttempt: TransferControl {
         /// The number of the current exchange, so that late events and controls are detected.
         var number = 0
         var exchange: ResumeExchange?
-        var timer: Task<Void, Never>?
+        /// What is done between two requests: waiting, or reading the body.
+        var work: Task<Void, Never>?
         var requested = RequestedControl()
         var isConnected = false
         var lastEnd: TransferEnd?
@@ -51,6 +53,7 @@ final class ResumableAttempt: TransferControl {
         switch action {
         case .send(let exchange): send(exchange)
         case .wait(let delay): wait(delay)
+        case .read(let range): read(range)
         case .save(let record): upload.save(record) { [self] in handle(.saved(record)) }
         case .forget(let isStored): upload.forget(isStored: isStored)
         case .stored(let stored): sink.transfer(.stored(stored))
@@ -79,20 +82,40 @@ final class ResumableAttempt: TransferControl {
     }
 
     private func wait(_ delay: Duration) {
-        let task = Task { [self] in
+        perform { [self] in
             guard (try? await clock.sleep(for: delay)) != nil else { return }
-            state.withLock { $0.timer = nil }
-            handle(.waited)
-        }
-        let isCancelled = state.withLock { state in
-            state.timer = task
-            return state.requested.isCancelled
-        }
-        if isCancelled {
-            task.cancel()
-            endCancelled()
+            if endWork() { handle(.waited) }
         }
     }
+
+    /// Reads a range of a body of unknown length. A copied stream keeps it for the append.
+    private func read(_ range: Range<Int64>) {
+        perform { [self] in
+            do throws(BodyError) {
+                var end = range.lowerBound
+                for try await chunk in AsyncValues(of: RangeBody(upload.body, range: range)) {
+                    end += Int64(chunk.count)
+                }
+                if endWork() { handle(.available(end, isEnd: end < range.upperBound)) }
+            } catch {
+                let message = "The body can't be read: \(error)".sentence
+                if endWork() { end(with: TransferError(.bodyFailed, message, outcome: .unknown, cause: error)) }
+            }
+        }
+    }
+
+    /// Starts work between two requests, which a cancellation ends.
+    private func perform(_ work: @escaping @Sendable () async -> Void) {
+        let isStarted = state.withLock { state in
+            // Inside the lock, because the work must not end before it is recorded.
+            if !state.requested.isCancelled { state.work = Task { await work() } }
+            return state.work != nil
+        }
+        if !isStarted { endCancelled() }
+    }
+
+    /// Ends the work; returns `false` if it was cancelled, so that nothing may follow.
+    private func endWork() -> Bool { state.withLock { $0.work.take() != nil } }
 
     private func abandon(_ url: String) {
         guard let request = upload.request(for: .delete, url: url) else { return }
@@ -166,8 +189,8 @@ final class ResumableAttempt: TransferControl {
             if ended.exchange != .ordinary {
                 complete(&end, ended.exchange)
                 if case .success(let response) = end.result {
-                    if response.head.status.kind == .successful {
-                        sink.transfer(.stored(StoredProgress(bytes: upload.length, isConfirmed: true)))
+                    if response.head.status.kind == .successful, let length = upload.length {
+                        sink.transfer(.stored(StoredProgress(bytes: length, isConfirmed: true)))
                     }
                     sink.transfer(.responseHead(response.head))
                 }
@@ -186,14 +209,16 @@ final class ResumableAttempt: TransferControl {
 
     /// Sets the counters of an end with the response of the application, which covers the whole body.
     private func complete(_ end: inout TransferEnd, _ exchange: ResumeExchange?) {
-        let start = exchange?.range?.lowerBound ?? upload.length
+        // The length is known: the whole body was sent.
+        guard let length = upload.length else { return }
+        let start = exchange?.range?.lowerBound ?? length
         if let url = upload.storedURL { end.resumption = ResumptionState(uploadURL: url) }
-        end.evidence.announced = upload.length
+        end.evidence.announced = length
         end.evidence.sent += start
         end.evidence.acknowledged += start
         if case .success(let response) = end.result, response.head.status.kind == .successful {
-            end.evidence.sent = upload.length
-            end.evidence.acknowledged = upload.length
+            end.evidence.sent = length
+            end.evidence.acknowledged = length
             end.evidence.isBodyComplete = true
         }
     }
@@ -219,9 +244,13 @@ final class ResumableAttempt: TransferControl {
 
     /// Ends an attempt that was cancelled while no request was running.
     private func endCancelled() {
+        end(with: TransferError(.cancelled, "The upload was cancelled.", outcome: .unknown))
+    }
+
+    /// Ends an attempt while no request is running. The outcome of the error is replaced by that of the upload.
+    private func end(with error: TransferError) {
         let mustEnd = state.withLock { state -> Bool in
             guard !state.hasEnded else { return false }
-            let error = TransferError(.cancelled, "The upload was cancelled.", outcome: .unknown)
             state.lastEnd = TransferEnd(result: .failure(error), evidence: TransferCounters())
             return true
         }
@@ -235,10 +264,10 @@ final class ResumableAttempt: TransferControl {
 
 extension ResumableAttempt {
     func cancel() {
-        let (control, timer) = state.withLock { ($0.requested.cancel(), $0.timer.take()) }
+        let (control, work) = state.withLock { ($0.requested.cancel(), $0.work.take()) }
         if let control { return control.cancel() }
-        guard let timer else { return }
-        timer.cancel()
+        guard let work else { return }
+        work.cancel()
         endCancelled()
     }
 

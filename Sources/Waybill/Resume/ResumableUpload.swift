@@ -5,7 +5,6 @@ import WaybillCore
 final class ResumableUpload: Sendable {
     private let machine: Locked<ResumeStateMachine>
     let body: any UploadBody
-    let length: Int64
     private let metadata: String?
     /// The fields that may be sent to another origin.
     private let harmless: Set<HTTPField.Name>
@@ -14,11 +13,11 @@ final class ResumableUpload: Sendable {
     private let store: ResumeRecordStore?
     private let support: ResumeSupportCache
 
-    /// Creates an upload of a body of known length.
+    /// Creates an upload of a body.
     ///
     /// - Parameters:
     ///   - body: The body; it must be replayable.
-    ///   - length: Its length.
+    ///   - length: Its length, or `nil` if it is unknown before the end of the body is reached.
     ///   - options: The options.
     ///   - url: The URL of the request.
     ///   - support: What the session knows of servers.
@@ -28,12 +27,11 @@ final class ResumableUpload: Sendable {
     ///   - store: The storage of the record, or `nil` to keep it in memory only.
     ///   - record: The record of an earlier process.
     init(
-        _ body: any UploadBody, length: Int64, options: ResumeOptions, url: String, support: ResumeSupportCache,
+        _ body: any UploadBody, length: Int64?, options: ResumeOptions, url: String, support: ResumeSupportCache,
         metadata: String?, harmless: Set<HTTPField.Name>, followsRedirects: Bool,
         store: ResumeRecordStore? = nil, record: ResumeRecord? = nil
     ) {
         self.body = body
-        self.length = length
         self.metadata = metadata
         self.harmless = harmless
         self.store = store
@@ -71,6 +69,9 @@ final class ResumableUpload: Sendable {
     var summary: (outcome: UploadOutcome, isRepeatable: Bool, hasAdvanced: Bool) {
         machine.withLock { ($0.outcome, $0.isRepeatable, $0.hasAdvanced) }
     }
+
+    /// The length of the body, or `nil` if its end has not been reached.
+    var length: Int64? { machine.withLock { $0.knownLength } }
 
     /// The URL under which a tus server has stored the whole body.
     var storedURL: String? { machine.withLock { $0.storedURL } }

@@ -93,7 +93,10 @@ enum ResumeDialect: String, Sendable, Hashable, Codable {
     struct Context: Sendable {
         /// The method of the upload.
         var method: HTTPRequest.Method
-        var length: Int64
+        /// The length of the body; `nil` if it is not known yet.
+        var length: Int64?
+        /// Whether the upload was created without its length.
+        var isLengthDeferred = false
         /// The metadata of a tus upload.
         var metadata: String?
         /// Whether a proxy does not allow HEAD, PATCH or DELETE.
@@ -133,7 +136,7 @@ extension ResumeDialect {
             return ResumeRequest(method: .options, isToUpload: false, fields: fields)
         case .create(_, let isLast):
             fields[.uploadComplete] = isLast ? "?1" : "?0"
-            fields[.uploadLength] = "\(context.length)"
+            fields[.uploadLength] = context.length.map { "\($0)" }
             return ResumeRequest(method: context.method, isToUpload: false, fields: fields, describesBody: true)
         case .offset:
             return ResumeRequest(method: context.avoidsMethods ? .get : .head, isToUpload: true, fields: fields)
@@ -188,13 +191,15 @@ extension ResumeDialect {
         case .options, .ordinary:
             return ResumeRequest(method: .options, isToUpload: false, fields: [:])
         case .create(let range, _):
-            fields[.uploadLength] = "\(context.length)"
+            fields[.uploadLength] = context.length.map { "\($0)" }
+            if context.length == nil { fields[.uploadDeferLength] = "1" }
             fields[.uploadMetadata] = context.metadata
             if !range.isEmpty { fields[.contentType] = Self.tusContentType }
             return ResumeRequest(method: .post, isToUpload: false, fields: fields)
         case .offset:
             return overriding(.head, fields, context)
-        case .append(let range, _):
+        case .append(let range, let isLast):
+            if isLast, context.isLengthDeferred { fields[.uploadLength] = context.length.map { "\($0)" } }
             fields[.contentType] = Self.tusContentType
             fields[.uploadOffset] = "\(range.lowerBound)"
             return overriding(.patch, fields, context)
@@ -250,6 +255,7 @@ extension HTTPField.Name {
     static let uploadComplete = Self("Upload-Complete")!
     static let uploadOffset = Self("Upload-Offset")!
     static let uploadLength = Self("Upload-Length")!
+    static let uploadDeferLength = Self("Upload-Defer-Length")!
     static let uploadLimit = Self("Upload-Limit")!
     static let uploadMetadata = Self("Upload-Metadata")!
     static let tusResumable = Self("Tus-Resumable")!

@@ -205,10 +205,10 @@ extension ResumeStateMachine {
     }
 
     private mutating func answeredOffset(_ reply: ResumeReply) -> [Action] {
-        if let length = reply.length, length != self.length {
+        if let length = reply.length, let knownLength, length != knownLength {
             return abandonAndFail(
                 .resumptionFailed,
-                "The server has an upload of \(length) bytes, and the body has \(self.length) bytes.")
+                "The server has an upload of \(length) bytes, and the body has \(knownLength) bytes.")
         }
         if dialect != .tus, reply.isComplete == true {
             return mayBeProcessed || sentEnd == length ? processed() : finishCompleted(isWhole: false)
@@ -233,7 +233,8 @@ extension ResumeStateMachine {
         }
         interrupted = nil
         let actions = confirm(offset)
-        if dialect == .tus, offset == length { return actions + finishWithResponse() }
+        let isComplete = dialect == .tus && offset == length
+        if isComplete, reply.length != nil || !isLengthDeferred { return actions + finishWithResponse() }
         mayBeProcessed = false
         if hasHeldEnd { return actions + finish(.held) }
         return actions + continueUpload()

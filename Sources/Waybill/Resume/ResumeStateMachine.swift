@@ -37,11 +37,15 @@ struct ResumeStateMachine: Sendable {
         case saved(ResumeRecord)
         /// The wait is over.
         case waited
+        /// The body was read up to this offset. `isEnd`: it ends there.
+        case available(Int64, isEnd: Bool)
     }
 
     enum Action: Sendable, Hashable {
         case send(ResumeExchange)
         case wait(Duration)
+        /// Read a range of the body without sending it, because it may end there, and send `available`.
+        case read(Range<Int64>)
         /// Write the record to the disk, and send `saved`.
         case save(ResumeRecord)
         /// Remove the record. `isStored`: the server has the whole body.
@@ -73,6 +77,8 @@ struct ResumeStateMachine: Sendable {
         case saving
         /// Waiting because another request has locked the upload.
         case waiting
+        /// Reading the body to find its end.
+        case reading
     }
 
     /// The counts of an attempt that limit how often a step is repeated.
@@ -87,7 +93,14 @@ struct ResumeStateMachine: Sendable {
     }
 
     let options: ResumeOptions
-    let length: Int64
+    /// The length of the body; `nil` until the end of a stream of unknown length is found.
+    private(set) var knownLength: Int64?
+    /// The length of the body, or `Int64.max` while it is unknown.
+    var length: Int64 { knownLength ?? .max }
+    /// The end of the bytes of a stream of unknown length that are available for an append.
+    private var availableEnd: Int64 = 0
+    /// Whether the upload was created without its length, so that the last append has to tell it to a tus server.
+    var isLengthDeferred = false
     /// The URL of the request, to which locations are relative.
     var target: String
     /// Whether the body is a form, which tus does not support.
@@ -129,24 +142,24 @@ struct ResumeStateMachine: Sendable {
     var acknowledged: Int64 = 0
 
     init(
-        _ options: ResumeOptions, length: Int64, target: String, isForm: Bool, support: ResumeSupport,
+        _ options: ResumeOptions, length: Int64?, target: String, isForm: Bool, support: ResumeSupport,
         followsRedirects: Bool = true, record: ResumeRecord? = nil
     ) {
         self.followsRedirects = followsRedirects
         isLoaded = record != nil
         self.options = options
-        self.length = length
+        knownLength = length
         self.target = target
         self.isForm = isForm
         self.support = support
-        self.record = record ?? ResumeRecord(length: length)
+        self.record = record ?? ResumeRecord(length: length ?? .max)
         appendSize = AppendSize(options)
         if let record {
             dialect = record.dialect
             // Until the server denies it: the process may have ended after the last request.
             mayBeProcessed = record.isCompleting
             // The append that was running when the process ended.
-            sentEnd = min(length, record.offset + max(options.maximumAppend.bytes, options.firstAppend.bytes))
+            sentEnd = min(record.length, record.offset + max(options.maximumAppend.bytes, options.firstAppend.bytes))
         }
     }
 
@@ -160,6 +173,7 @@ struct ResumeStateMachine: Sendable {
         case (.exchanging(let exchange), .failed(let transmission)): failed(exchange, transmission)
         case (.saving, .saved(record)): continueUpload()
         case (.waiting, .waited): ask()
+        case (.reading, .available(let end, let isEnd)): available(end, isEnd: isEnd)
         default: []
         }
     }
@@ -181,7 +195,9 @@ struct ResumeStateMachine: Sendable {
 
     /// The values for the requests.
     func context(method: HTTPRequest.Method, metadata: String?) -> ResumeDialect.Context {
-        ResumeDialect.Context(method: method, length: length, metadata: metadata, avoidsMethods: avoidsMethods)
+        ResumeDialect.Context(
+            method: method, length: knownLength, isLengthDeferred: isLengthDeferred, metadata: metadata,
+            avoidsMethods: avoidsMethods)
     }
 }
 
@@ -203,16 +219,18 @@ extension ResumeStateMachine {
     /// Chooses the protocol by what the server offers.
     mutating func choose() -> [Action] {
         let hasTus = support.tusVersions.contains(ResumeDialect.tusVersion)
+        let takesLength = knownLength != nil || support.tusExtensions.contains("creation-defer-length")
         switch options.protocol.choice {
         case .tus:
             guard support.tusVersions.isEmpty || hasTus else { return failTusVersion(support.tusVersions) }
+            guard support.tusVersions.isEmpty || takesLength else { return failUnknownLength() }
             dialect = .tus
         case .draft: dialect = support.usesDraft6 ? .draft6 : .draft8
         case .automatic:
             // An ordinary server would take an empty creation for the whole upload.
-            let isOffered = support.offersDraft || hasTus && !isForm
-            guard isOffered, !support.isOrdinary else { return send(.ordinary) }
-            dialect = hasTus && !isForm ? .tus : support.usesDraft6 ? .draft6 : .draft8
+            let usesTus = hasTus && takesLength && !isForm
+            guard usesTus || support.offersDraft, !support.isOrdinary else { return send(.ordinary) }
+            dialect = usesTus ? .tus : support.usesDraft6 ? .draft6 : .draft8
         }
         if let limits = support.limits { record.limits = limits }
         if let minimum = record.limits.minimumLength, length < minimum { return send(.ordinary) }
@@ -226,10 +244,11 @@ extension ResumeStateMachine {
         }
         announcedURL = nil
         record.dialect = dialect
+        isLengthDeferred = knownLength == nil
         // Bytes are sent with the creation only where the server has shown that it reports the URL before they are lost.
         let carriesBody =
             dialect == .tus ? support.tusExtensions.contains("creation-with-upload") : support.sendsInterim
-        guard carriesBody, !createsWithoutContent,
+        guard carriesBody, !createsWithoutContent, !isLengthDeferred,
             let count = appendSize.length(at: 0, of: length, limits: record.limits)
         else {
             return send(.create(0..<0, isLast: length == 0))
@@ -238,9 +257,19 @@ extension ResumeStateMachine {
     }
 
     mutating func failIfTooLong() -> [Action]? {
-        guard let maximum = record.limits.maximumLength, length > maximum else { return nil }
+        let bytes = knownLength ?? availableEnd
+        guard let maximum = record.limits.maximumLength, bytes > maximum else { return nil }
         return abandonAndFail(
-            .uploadTooLarge, "The body has \(length) bytes, and the server accepts at most \(maximum) bytes.")
+            .uploadTooLarge,
+            "The body has \(knownLength == nil ? "at least " : "")\(bytes) bytes, and the server accepts at most "
+                + "\(maximum) bytes.")
+    }
+
+    private mutating func failUnknownLength() -> [Action] {
+        fail(
+            .resumptionUnsupported,
+            "The server does not support uploads of unknown length (the extension creation-defer-length of tus). "
+                + "Provide the length of the stream.")
     }
 
     mutating func failTusVersion(_ versions: [String]) -> [Action] {
@@ -274,15 +303,20 @@ extension ResumeStateMachine {
 
     /// Sends the next part of the body.
     mutating func continueUpload() -> [Action] {
-        guard record.offset < length || dialect != .tus else { return ask() }
+        guard record.offset < length || dialect != .tus || isLengthDeferred else { return ask() }
         guard let count = appendSize.length(at: record.offset, of: length, limits: record.limits) else {
             return fail(.resumptionFailed, "The limits of the server allow no append.")
         }
-        guard (length - record.offset) / max(1, count) <= Self.maximumAppends else {
+        guard ((knownLength ?? 0) - record.offset) / max(1, count) <= Self.maximumAppends else {
             return fail(
                 .resumptionFailed, "The server accepts at most \(count) bytes at a time, too few for \(length) bytes.")
         }
         let range = record.offset..<record.offset + count
+        // The last append is marked as such, so one more byte is needed to know that this is not the last.
+        if knownLength == nil, availableEnd <= range.upperBound {
+            step = .reading
+            return [.read(availableEnd..<range.upperBound + 1)]
+        }
         let isLast = range.upperBound == length
         // On the disk first: after a crash, the record alone tells that the server may have acted.
         if isLast, !record.isCompleting {
@@ -291,6 +325,12 @@ extension ResumeStateMachine {
         }
         acknowledged = record.offset
         return send(.append(range, isLast: isLast))
+    }
+
+    private mutating func available(_ end: Int64, isEnd: Bool) -> [Action] {
+        availableEnd = end
+        if isEnd { knownLength = end }
+        return failIfTooLong() ?? continueUpload()
     }
 
     mutating func save() -> [Action] {

@@ -14,16 +14,19 @@ extension UploadRun {
         _ body: any UploadBody, _ options: ResumeOptions
     ) async throws(UploadError) -> (any UploadBody, ResumableUpload?)? {
         guard let plan, let core else { return nil }
-        guard let length = body.length, body.isReplayable else {
+        let length = body.length
+        // A form of unknown length has no ranges: each append would read it from its beginning.
+        guard body.isReplayable, length != nil || !(body is MultipartBody) else {
             guard options.protocol != .automatic else { return (body, nil) }
+            let (need, remedy) =
+                body.isReplayable
+                ? ("form of known length", Remedy.spillStream) : ("body that can be read again", .makeReplayable)
             throw UploadError(
-                .resumptionUnsupported,
-                "A resumable upload needs a body of known length that can be read again. \(Remedy.makeReplayable)",
-                phase: .preparing)
+                .resumptionUnsupported, "A resumable upload needs a \(need). \(remedy)", phase: .preparing)
         }
-        if options.protocol == .automatic, length < options.minimumLength.bytes { return (body, nil) }
+        if options.protocol == .automatic, let length, length < options.minimumLength.bytes { return (body, nil) }
         let metadata = try TusMetadata.field(for: request.content, type: body.contentType, options: options)
-        let found = try await findRecord(of: body, length: length, options, plan)
+        let found = try await findRecord(of: body, options, plan)
         let body = found?.body ?? body
         let resumable = ResumableUpload(
             body, length: length, options: options, url: plan.url, support: core.resumeSupport, metadata: metadata,
@@ -33,9 +36,10 @@ extension UploadRun {
     }
 
     private func findRecord(
-        of body: any UploadBody, length: Int64, _ options: ResumeOptions, _ plan: RequestPlan
+        of body: any UploadBody, _ options: ResumeOptions, _ plan: RequestPlan
     ) async throws(UploadError) -> (body: any UploadBody, storage: ResumeRecordStore, record: ResumeRecord?)? {
-        guard var fingerprint = (body as? any FingerprintedBody)?.fingerprint else { return nil }
+        guard let length = body.length, var fingerprint = (body as? any FingerprintedBody)?.fingerprint
+        else { return nil }
         for text in [plan.method.rawValue, plan.url, options.protocol.description] { fingerprint.add(text) }
         let claimed = try await options.records?.claim(fingerprint)
         guard let storage = plan.options.resumeBox?.storage ?? claimed else { return nil }

@@ -12,6 +12,8 @@ struct ModelResumeServer {
     let length: Int64
     var faultRate: Double
     var replaysResponse = false
+    /// Whether the length was declared at the creation, or with the last append.
+    var knowsLength = true
     private var created = 0
     private var stored: Int64?
     /// The number of times that the application received the whole body.
@@ -35,7 +37,10 @@ struct ModelResumeServer {
         switch exchange {
         case .options:
             var reply = ResumeReply(status: 204)
-            if dialect == .tus { reply.tusVersions = ["1.0.0"] }
+            if dialect == .tus {
+                reply.tusVersions = ["1.0.0"]
+                reply.tusExtensions = ["creation-defer-length"]
+            }
             return isFaulty ? .failed(.init()) : .replied(reply, .init(isComplete: true))
         case .create(let range, let isLast): return create(range, isLast: isLast, isFaulty, &random)
         case .offset: return offset(isFaulty)
@@ -69,7 +74,7 @@ struct ModelResumeServer {
     private mutating func offset(_ isFaulty: Bool) -> ResumeStateMachine.Event {
         if isFaulty { return .failed(.init()) }
         guard let stored else { return .replied(ResumeReply(status: 404), .init()) }
-        var reply = ResumeReply(status: 200, offset: stored, length: length)
+        var reply = ResumeReply(status: 200, offset: stored, length: knowsLength ? length : nil)
         if dialect != .tus { reply.isComplete = runs > 0 }
         return .replied(reply, .init(isComplete: true))
     }
@@ -104,7 +109,10 @@ struct ModelResumeServer {
             return .failed(.init(isComplete: isComplete, acknowledged: sent))
         }
         stored = range.upperBound
-        if isLast { runs += 1 }
+        if isLast {
+            runs += 1
+            knowsLength = true
+        }
         if isFaulty { return .failed(.init(isComplete: true, acknowledged: count)) }
         var reply = ResumeReply(status: dialect == .tus ? 204 : isLast ? 200 : 201, offset: range.upperBound)
         if dialect != .tus { reply.isComplete = isLast }

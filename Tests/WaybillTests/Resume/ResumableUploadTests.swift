@@ -86,6 +86,36 @@ import WaybillTesting
         #expect(server.applicationRuns.map(\.bytes) == [bytes])
     }
 
+    @Test func `a stream of unknown length that fails is removed from the server`() async throws {
+        struct Broken: Error {}
+        let server = try ResumableServer(.draft8)
+        let chunks = AsyncThrowingStream<[UInt8], any Error> { continuation in
+            continuation.yield([UInt8](repeating: 1, count: 150_000))
+            continuation.finish(throwing: Broken())
+        }
+        let error = await #expect(throws: UploadError.self) {
+            try await session().upload(.stream(chunks, replay: .fromCopy), to: server.url(), options: options())
+        }
+        #expect(error?.code == .streamFailed)
+        #expect(error?.outcome == .incomplete(acknowledged: 100_000))
+        try await server.waitUntil { $0.requests(.delete).count == 1 }
+        #expect(server.applicationRuns.isEmpty)
+    }
+
+    @Test func `an upload is cancelled while its stream has no bytes`() async throws {
+        let server = try ResumableServer(.tus)
+        let (chunks, continuation) = AsyncStream<[UInt8]>.makeStream()
+        continuation.yield([UInt8](repeating: 1, count: 100_001))
+        let task = session().start(
+            .stream(chunks, replay: .fromCopy), to: server.url(), options: options(.tus))
+        try await server.waitUntil { $0.requests(.append).contains { $0.isOver } }
+        task.cancel()
+        let error = await #expect(throws: UploadError.self) { try await task.response }
+        #expect(error?.isCancelled == true)
+        try await server.waitUntil { $0.requests(.delete).count == 1 }
+        continuation.finish()
+    }
+
     @Test func `a stream that can be read once needs a copy`() async throws {
         let server = try ResumableServer(.tus)
         let chunks = AsyncStream<[UInt8]> { $0.finish() }

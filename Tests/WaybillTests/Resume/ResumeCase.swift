@@ -38,6 +38,8 @@ struct ResumeCase: Sendable, CustomTestStringConvertible {
     /// The protocols for which the case is run.
     var dialects = ResumeCase.all
     var length = 300_000
+    /// Whether the body is a stream of unknown length, of which a copy is kept.
+    var isStream = false
     /// The method of the options; `nil` for the one of the server.
     var method: ResumeProtocol?
     var expected = Expectation.delivered
@@ -57,6 +59,7 @@ struct ResumeFixture: ~Copyable {
     let server: ResumableServer
     let session: UploadSession
     let body: [UInt8]
+    let isStream: Bool
     let options: UploadOptions
 
     init(_ row: ResumeCase, _ dialect: ResumableServer.Dialect) throws {
@@ -70,6 +73,7 @@ struct ResumeFixture: ~Copyable {
         configuration.jitter = { 0 }
         session = UploadSession(configuration: configuration)
         body = Array(SeededGenerator.pattern(row.length))
+        isStream = row.isStream
         var options = UploadOptions.resumable(row.method ?? (dialect == .tus ? .tus : .draft))
         options.resume?.records = nil
         options.resume?.firstAppend = .bytes(100_000)
@@ -86,10 +90,20 @@ struct ResumeFixture: ~Copyable {
     func upload() async -> Result<UploadResponse, UploadError> {
         do {
             return .success(
-                try await session.upload(
-                    .data(body, contentType: "image/x-test"), to: server.url("/files"), options: options))
+                try await session.upload(content, to: server.url("/files"), options: options))
         } catch {
             return .failure(error)
         }
+    }
+
+    private var content: UploadContent {
+        guard isStream else { return .data(body, contentType: "image/x-test") }
+        let chunks = AsyncStream<[UInt8]> { [body] continuation in
+            for start in stride(from: 0, to: body.count, by: 7_000) {
+                continuation.yield(Array(body[start..<min(start + 7_000, body.count)]))
+            }
+            continuation.finish()
+        }
+        return .stream(chunks, length: nil, contentType: "image/x-test", replay: .fromCopy)
     }
 }

@@ -7,7 +7,7 @@ import WaybillCore
 
 /// The conformance list.
 enum ResumeCases {
-    static var table: [ResumeCase] { discovery + creation + offsets + appends + life }
+    static var table: [ResumeCase] { discovery + creation + offsets + appends + streams + life }
 
     static func row(_ name: String, _ change: (inout ResumeCase) -> Void = { _ in }) -> ResumeCase {
         var row = ResumeCase(name)

@@ -24,7 +24,9 @@ import WaybillCore
         options.appendMultiple = ByteCount(bytes: [1, 1_000, 262_144 as Int64].randomElement(using: &random)!)
         var run = Run(server: ModelResumeServer(dialect, length: length, faultRate: faultRate))
         run.server.replaysResponse = .random(using: &random)
-        var machine = machine(options, length, nil)
+        let isUnknown = Int.random(in: 0..<4, using: &random) == 0
+        run.server.knowsLength = !isUnknown
+        var machine = machine(options, isUnknown ? nil : length, nil)
         if dialect == .draft6 { machine.support.usesDraft6 = true }
         var savedRecord: ResumeRecord?
         while run.attempts < attempts {
@@ -34,6 +36,9 @@ import WaybillCore
                 switch queue.removeFirst() {
                 case .send(let exchange): queue += machine.handle(run.server.handle(exchange, &random))
                 case .wait: queue += machine.handle(.waited)
+                case .read(let range):
+                    let end = min(range.upperBound, length)
+                    queue += machine.handle(.available(end, isEnd: end < range.upperBound))
                 case .save(let record):
                     savedRecord = record
                     queue += machine.handle(.saved(record))
@@ -46,15 +51,17 @@ import WaybillCore
             if case .last(true) = run.ending { return run }
             if case .failed = run.ending { return run }
             guard machine.isRepeatable else { return run }
-            // Sometimes another process continues from the record.
-            if Int.random(in: 0..<4, using: &random) == 0 { machine = Self.machine(options, length, savedRecord) }
+            // Sometimes another process continues from the record, which a stream does not have.
+            if !isUnknown, Int.random(in: 0..<4, using: &random) == 0 {
+                machine = Self.machine(options, length, savedRecord)
+            }
             if dialect == .draft6 { machine.support.usesDraft6 = true }
         }
         return run
     }
 
     private static func machine(
-        _ options: ResumeOptions, _ length: Int64, _ record: ResumeRecord?
+        _ options: ResumeOptions, _ length: Int64?, _ record: ResumeRecord?
     ) -> ResumeStateMachine {
         ResumeStateMachine(
             options, length: length, target: "https://a.example/files", isForm: false, support: ResumeSupport(),
