@@ -12,7 +12,7 @@ public struct DurableFileUpload: DurableUpload {
     public static let kind = "file"
 
     /// The target of the upload.
-    package let target: DurableTarget
+    package private(set) var target: DurableTarget
     /// The value of `Content-Type`; `nil` to derive none from the file.
     public let contentType: String?
     private var file: DurableFile
@@ -21,13 +21,14 @@ public struct DurableFileUpload: DurableUpload {
     ///
     /// Without a content type, the type is derived from the file name extension. With `sendsContentType` off, only a
     /// type in `headers` is sent: a presigned URL is often valid only for a request without one. With a protocol in
-    /// `resumption`, a large file continues after an interruption.
+    /// `resumption`, a large file continues after an interruption. `metadata` is that of a tus upload; by default
+    /// `filename` and `filetype`, as in ``ResumeOptions/metadata``.
     ///
     /// - Throws: ``UploadError`` if the request or the file is invalid.
     public init(
         path: String, contentType: String? = nil, to location: some UploadLocation, method: HTTPRequest.Method = .put,
         headers: HTTPFields = [:], credential: DurableCredential? = nil, idempotency: Idempotency = .ignored,
-        sendsContentType: Bool = true, resumption: ResumeProtocol? = nil
+        sendsContentType: Bool = true, resumption: ResumeProtocol? = nil, metadata: [String: String]? = nil
     ) async throws(UploadError) {
         target = try DurableTarget(
             method, location, headers: headers, credential: credential, idempotency: idempotency,
@@ -35,6 +36,11 @@ public struct DurableFileUpload: DurableUpload {
         let body = try await Self.body(path, contentType)
         self.contentType = sendsContentType ? body.contentType : nil
         file = DurableFile(path: path)
+        if resumption != nil {
+            // A queue may give its copy of the file another name.
+            target.metadata = metadata ?? TusMetadata.pairs(path: path, type: self.contentType)
+            _ = try TusMetadata.field(target.metadata ?? [:])
+        }
         try await file.inspect()
     }
 

@@ -18,6 +18,8 @@ package struct DurableTarget: Codable, Sendable {
     package var keyWindowSeconds: Int64?
     /// The protocol of a resumable upload; `nil` to send the body in one request.
     package var resumption: ResumeProtocol?
+    /// The metadata of a tus upload.
+    package var metadata: [String: String]?
 
     /// Creates a target, and checks that the request can be persisted.
     ///
@@ -116,6 +118,7 @@ extension DurableTarget {
         if let resumption {
             var resume = ResumeOptions(resumption)
             resume.records = nil
+            resume.metadata = metadata
             options.resumeBox = ResumeBox(resume, storage: ResumeRecordStore(delivery))
         }
         let request = UploadRequest(method, url, headers: headers, content: content, options: options)
@@ -123,8 +126,8 @@ extension DurableTarget {
             .outcome(onProgress: delivery.onProgress)
     }
 
-    /// A resumable upload is continued: its next attempt asks the server first. A plain request can't be verified. It can be repeated safely if its method is idempotent (RFC 9110 section
-    /// 9.2.2), or if the server still recognizes the key.
+    /// A resumable upload is continued: its next attempt asks the server first. A plain request can't be verified. It can
+    /// be repeated safely if its method is idempotent (RFC 9110 section 9.2.2), or if the server still recognizes the key.
     func verdict(_ delivery: Delivery) -> DeliveryVerdict {
         if resumption != nil, let resume = delivery.resume, !resume.isEmpty { return .resume(resume) }
         if HTTPRequest.Method(rawValue: method)?.isIdempotent == true { return .repeatable }

@@ -10,7 +10,13 @@ enum TusMetadata {
     static func field(
         for content: UploadContent, type: String?, options: ResumeOptions
     ) throws(UploadError) -> String? {
-        let pairs = options.metadata ?? implicit(content, type: type)
+        var path: String?
+        if case .file(let name, _) = content.kind { path = name }
+        return try field(options.metadata ?? pairs(path: path, type: type))
+    }
+
+    /// Returns the value of the field for names and values, or `nil` for none.
+    static func field(_ pairs: [String: String]) throws(UploadError) -> String? {
         for name in pairs.keys {
             guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ",") }) else {
                 throw UploadError(
@@ -25,12 +31,11 @@ enum TusMetadata {
         }.joined(separator: ",")
     }
 
-    private static func implicit(_ content: UploadContent, type: String?) -> [String: String] {
+    /// Returns the metadata of a file, or of a body with a content type.
+    static func pairs(path: String?, type: String?) -> [String: String] {
         var pairs: [String: String] = [:]
         pairs["filetype"] = type
-        if case .file(let path, _) = content.kind {
-            pairs["filename"] = path.split(separator: "/").last.map(String.init)
-        }
+        pairs["filename"] = path?.split(separator: "/").last.map(String.init)
         return pairs
     }
 }

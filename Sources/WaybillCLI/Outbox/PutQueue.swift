@@ -12,13 +12,15 @@ extension PutCommand {
             throw .usage("Files and a destination are required. Write waybill put FILE... oss://bucket/key.")
         }
         let destination = try PutDestination(last)
+        try PutOptionTable.check(self, for: destination.store)
         var scan = try PutPlan.scan(Array(paths.dropLast()), to: destination, files)
         try await scan.copyPipes(isDryRun: files.isDryRun)
         if let skipped = scan.skippedLine, !output.silent { console.line(skipped) }
         try queue.checkKey(of: scan.files.count)
         switch destination {
-        case .tus:
-            throw .usage("Uploads to a tus server can't be queued. Leave --queue out.")
+        case .tus(let url):
+            let entries = try tusEntries(url, scan.files)
+            return try await add(entries, to: entries.map { _ in Redaction.url(url) }, console, json)
         case .presigned(let url):
             let entries = try presignedEntries(url, scan.files, console)
             return try await add(entries, to: entries.map { _ in Redaction.url(url) }, console, json)
@@ -72,17 +74,52 @@ extension PutCommand {
             var options = try queue.options(for: file.path)
             // The store rejects the URL after its expiration.
             if let left { options.deadline = min(left, options.deadline ?? .seconds(7 * 86_400)) }
-            return QueueRun.Entry(file: file.path, options: options, unread: file.isUnread ? [0] : []) {
-                do throws(UploadError) {
-                    return .success(
-                        try await DurableFileUpload(
-                            path: file.source, to: url, headers: headers, credential: credential,
-                            idempotency: idempotency,
-                            sendsContentType: false))
-                } catch {
-                    return .failure(CommandFailure(error))
-                }
+            return Self.entry(file, options) { () async throws(UploadError) in
+                try await DurableFileUpload(
+                    path: file.source, to: url, headers: headers, credential: credential, idempotency: idempotency,
+                    sendsContentType: false)
             }
+        }
+    }
+
+    /// Returns entries for a tus server.
+    func tusEntries(
+        _ url: String, _ files: [PutFile]
+    ) throws(CommandFailure) -> [QueueRun<DurableFileUpload>.Entry] {
+        try QueueCheck.url(url)
+        try checkRecords()
+        let headers = try QueueCheck.headers(request.header)
+        let (credential, idempotency) = (try queue.requestCredential(), try queue.requestIdempotency())
+        let metadata: [String: String]
+        do throws(StoreError) { metadata = try object.tusMetadata() } catch { throw .usage(error.message.sentence) }
+        return try files.map { (file) throws(CommandFailure) in
+            Self.entry(file, try queue.options(for: file.path)) { () async throws(UploadError) in
+                try await DurableFileUpload(
+                    path: file.source, to: url, method: .post, headers: headers, credential: credential,
+                    idempotency: idempotency, resumption: .tus, metadata: TusTarget.metadata(of: file, metadata))
+            }
+        }
+    }
+
+    private static func entry(
+        _ file: PutFile, _ options: EnqueueOptions,
+        _ make: @escaping @Sendable () async throws(UploadError) -> DurableFileUpload
+    ) -> QueueRun<DurableFileUpload>.Entry {
+        QueueRun.Entry(file: file.path, options: options, unread: file.isUnread ? [0] : []) {
+            do throws(UploadError) {
+                return .success(try await make())
+            } catch {
+                return .failure(CommandFailure(error))
+            }
+        }
+    }
+
+    /// Throws for options of records, which a queue keeps itself.
+    private func checkRecords() throws(CommandFailure) {
+        guard store.records == nil, !store.doesNotResume else {
+            throw .usage(
+                "--records and --no-resume can't be combined with --queue: the outbox stores resume records itself. "
+                    + "Leave them out.")
         }
     }
 }
@@ -120,12 +157,10 @@ extension PutCommand {
     func qiniuEntries(
         bucket: String, _ files: [PutFile]
     ) throws(CommandFailure) -> [QueueRun<DurableQiniuUpload>.Entry] {
-        let headers = try QueueCheck.headers(request.header)
         let account = try account(StoreAccountName.qiniu)
         let configuration: QiniuClient.Configuration
         let options: QiniuPutOptions
         do throws(StoreError) {
-            try QiniuTarget.checkOptions(self, headers)
             configuration = try QiniuTarget.configuration(self, UploadOptions())
             options = try QiniuTarget.objectOptions(self)
             try QiniuName.check(bucket: bucket)
@@ -148,12 +183,7 @@ extension PutCommand {
             throw .usage(
                 "--idempotency does not apply to objects, which are replaced by a repeated upload. Leave it out.")
         }
-        if store.records != nil || store.doesNotResume {
-            throw .usage(
-                "--records and --no-resume can't be combined with --queue: the outbox stores resume records itself. "
-                    + "Leave them out."
-            )
-        }
+        try checkRecords()
         guard let name = queue.credential else { return standard }
         guard !name.contains("=") else {
             throw .usage("--credential: for an object store, pass only the name of the account, without a field.")

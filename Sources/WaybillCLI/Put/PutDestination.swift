@@ -3,7 +3,8 @@ import WaybillStores
 
 /// The destination of files, which is the last argument of the command line.
 ///
-/// To support another kind of store, add a case here, its scheme in ``init(_:)``, and a ``PutTarget``.
+/// To support another kind of store, add a case here, its scheme in ``init(_:)``, a ``PutTarget``, and its options in
+/// ``PutOptionTable``.
 enum PutDestination: Sendable, Hashable {
     /// A bucket of Aliyun OSS, and a key or key prefix.
     case oss(bucket: String, key: String)
@@ -32,6 +33,16 @@ enum PutDestination: Sendable, Hashable {
                 "The destination must be oss://bucket/key, qiniu://bucket/key, tus+https://host/path, or a presigned "
                     + "https:// URL; got \"\(Redaction.url(text))\"."
             )
+        }
+    }
+
+    /// The kind of the destination.
+    var store: PutStore {
+        switch self {
+        case .oss: .oss
+        case .qiniu: .qiniu
+        case .presigned: .presigned
+        case .tus: .tus
         }
     }
 

@@ -113,6 +113,13 @@ struct PutObjectOptions: ParsableArguments {
     @Flag(name: .customLong("forbid-overwrite"), help: "Fail if an object with this key exists.")
     var forbidsOverwrite = false
 
+    /// Returns the metadata of every upload to a tus server.
+    func tusMetadata() throws(StoreError) -> [String: String] {
+        var fields = try metadataFields()
+        if let contentType { fields["filetype"] = contentType }
+        return fields
+    }
+
     /// Returns the names and values of `--meta`.
     func metadataFields() throws(StoreError) -> [String: String] {
         var fields: [String: String] = [:]

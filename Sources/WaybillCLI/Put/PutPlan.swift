@@ -127,16 +127,7 @@ enum PutTargets {
         var (options, secrets) = try command.uploadOptions()
         if let expectContinue = fields.expectContinue { options.transfer.expectContinue = expectContinue }
         console.hide(secrets + fields.secrets)
-        if command.network.redirect != nil || command.network.isLocationTrusted {
-            switch destination {
-            case .presigned, .tus: break
-            case .oss, .qiniu:
-                throw .usage(
-                    "--redirect and --location-trusted require a presigned URL or a tus server. "
-                        + "Leave them out; requests to a store follow no redirects."
-                )
-            }
-        }
+        try PutOptionTable.check(command, for: destination.store)
         do throws(StoreError) {
             switch destination {
             case .oss(let bucket, _):
@@ -149,10 +140,10 @@ enum PutTargets {
                 console.hide(["QINIU_SECRET_KEY", "QINIU_UPLOAD_TOKEN"].compactMap { Environment.value(of: $0) })
                 return try QiniuTarget(
                     bucket: bucket, command, options,
-                    session: command.session(console, rate: options.transfer.rateLimit), headers: fields.headers)
+                    session: command.session(console, rate: options.transfer.rateLimit))
             case .tus(let url):
                 return TusTarget(
-                    url, headers: fields.headers,
+                    url, headers: fields.headers, metadata: try command.object.tusMetadata(),
                     session: command.session(console, rate: options.transfer.rateLimit), options: options,
                     resume: command.resumeOptions())
             case .presigned(let url):

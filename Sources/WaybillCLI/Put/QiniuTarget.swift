@@ -12,11 +12,10 @@ struct QiniuTarget: PutTarget {
     private let contentType: String?
 
     init(
-        bucket: String, _ command: PutCommand, _ options: UploadOptions, session: UploadSession, headers: HTTPFields
+        bucket: String, _ command: PutCommand, _ options: UploadOptions, session: UploadSession
     ) throws(StoreError) {
         self.bucket = bucket
         try QiniuName.check(bucket: bucket)
-        try Self.checkOptions(command, headers)
         guard !options.transfer.tls.insecureSkipVerification else {
             throw StoreError(
                 .encryptionRequired,
@@ -51,17 +50,6 @@ struct QiniuTarget: PutTarget {
     }
 
     // MARK: From the command line
-
-    /// Throws for options that Qiniu does not support.
-    static func checkOptions(_ command: PutCommand, _ headers: HTTPFields) throws(StoreError) {
-        for (isGiven, name) in [
-            (!headers.isEmpty, "-H"), (command.object.access != nil, "--acl"),
-            (command.object.storageClass != nil, "--storage-class"), (command.store.endpoint != nil, "--endpoint"),
-            (command.store.region != nil, "--region"), (command.store.signVersion != nil, "--sign-version"),
-        ] where isGiven {
-            throw StoreError(.invalidArgument, "\(name) is not supported by Qiniu. Leave it out.")
-        }
-    }
 
     /// Returns a token from the environment, or keys to create one for each file.
     private static func tokens(_ bucket: String, _ command: PutCommand) throws(StoreError) -> QiniuTokens {

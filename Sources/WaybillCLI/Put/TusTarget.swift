@@ -6,13 +6,15 @@ import WaybillStores
 struct TusTarget: PutTarget {
     private let url: String
     private let headers: HTTPFields
+    private let metadata: [String: String]
     private let session: UploadSession
     private let options: UploadOptions
 
     init(
-        _ url: String, headers: HTTPFields, session: UploadSession, options: UploadOptions, resume: ResumeOptions
+        _ url: String, headers: HTTPFields, metadata: [String: String], session: UploadSession,
+        options: UploadOptions, resume: ResumeOptions
     ) {
-        (self.url, self.headers, self.session) = (url, headers, session)
+        (self.url, self.headers, self.metadata, self.session) = (url, headers, metadata, session)
         var options = options
         options.resume = resume
         self.options = options
@@ -27,10 +29,7 @@ struct TusTarget: PutTarget {
 
     func start(_ file: PutFile) -> PutTransfer {
         var options = options
-        options.resume?.metadata = ["filename": file.key]
-        if let type = ContentTypeTable.standard.type(forFile: file.path) {
-            options.resume?.metadata?["filetype"] = type
-        }
+        options.resume?.metadata = Self.metadata(of: file, metadata)
         let task = session.start(.file(path: file.source), to: url, method: .post, headers: headers, options: options)
         return PutTransfer(
             size: file.size,
@@ -42,6 +41,13 @@ struct TusTarget: PutTarget {
                             retry: progress.retry))
                 }
             }, stop: { task.cancel() }, end: { await Self.result(of: task) })
+    }
+
+    /// The metadata of a file: its name, its type if the name extension tells it, and the given values.
+    static func metadata(of file: PutFile, _ given: [String: String]) -> [String: String] {
+        var metadata = ["filename": file.key]
+        metadata["filetype"] = ContentTypeTable.standard.type(forFile: file.path)
+        return metadata.merging(given) { $1 }
     }
 
     private static func result(of task: UploadTask) async -> Result<PutStored, StoreError> {

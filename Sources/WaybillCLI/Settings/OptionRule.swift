@@ -95,21 +95,21 @@ extension OptionRule {
         },
     ]
 
-    private static let storeRules: [OptionRule] = [
-        put(["region", "endpoint", "sign-version", "acl", "storage-class", "header"]) { call, _ in call.store != .qiniu
-        },
-        overridden(by: "endpoint", ["put"], ["region"]), overridden(by: "region", ["put"], ["endpoint"]),
-        put(["insecure", "redirect", "location-trusted"]) { call, _ in
-            call.store == .presigned || call.store == .tus
-        },
-        put(["idempotency", "idempotency-window"]) { call, _ in call.store == .presigned },
-        put(["recursive"]) { call, _ in call.store != .presigned },
-        put(["credential"]) { call, setting in call.store == .presigned || !setting.value.contains("=") },
-        put(["part-size"]) { call, setting in
-            guard call.store == .qiniu, let size = ByteCount(setting.value) else { return true }
-            return size >= .mebibytes(1) && size <= .gibibytes(1)
-        },
-    ]
+    private static let storeRules: [OptionRule] =
+        PutOptionTable.rows.map { row in put([row.name]) { call, _ in row.stores.contains(call.store) } } + [
+            overridden(by: "endpoint", ["put"], ["region"]), overridden(by: "region", ["put"], ["endpoint"]),
+            put(["insecure", "idempotency", "idempotency-window"]) { call, _ in
+                call.store == .presigned || call.store == .tus
+            },
+            put(["recursive"]) { call, _ in call.store != .presigned },
+            put(["credential"]) { call, setting in
+                call.store == .presigned || call.store == .tus || !setting.value.contains("=")
+            },
+            put(["part-size"]) { call, setting in
+                guard call.store == .qiniu, let size = ByteCount(setting.value) else { return true }
+                return size >= .mebibytes(1) && size <= .gibibytes(1)
+            },
+        ]
 
     private static let imageRules: [OptionRule] = [
         OptionRule(commands: ["shrink"], names: ["json"]) { call, _ in
@@ -151,18 +151,9 @@ extension OptionRule {
 }
 
 extension SettingsCall {
-    enum Store { case oss, qiniu, tus, presigned }
-
-    /// The store of `put`. The command reports an invalid destination.
-    var store: Store {
-        switch positionals.last.flatMap({ try? PutDestination($0) }) {
-        case .oss?: .oss
-        case .qiniu?: .qiniu
-        case .tus?: .tus
-        // Only a presigned URL is stored in a file.
-        case .presigned?, nil: .presigned
-        }
-    }
+    /// The kind of the destination of `put`. Only a presigned URL is stored in a file. The command reports an invalid
+    /// destination.
+    var store: PutStore { positionals.last.flatMap { try? PutDestination($0) }?.store ?? .presigned }
 
     /// Whether the form is sent once for each of several files.
     var sendsEach: Bool { has("each") || has("each-from") }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `waybill put … --queue` to buckets.
+/// `waybill put … --queue` to buckets and tus servers.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PutQueueTests {
     private let folder: TemporaryDirectory
 
@@ -78,6 +78,30 @@ import Testing
         #expect(store.object("film")?.content.size == 5_000_000)
         let parts = store.state.log(.part).map(\.part)
         #expect(parts.filter { $0 == 1 }.count == 1 && parts.filter { $0 == 2 }.count == 1, "\(parts)")
+    }
+
+    @Test func `files for a tus server continue after kill -9`() async throws {
+        let server = try ResumableServer(.tus)
+        let (small, large) = (try folder.write("a.txt", "text"), try folder.writeSparse("film.mp4", size: 9_000_000))
+        let words = ["put", "--queue", "-q", small, large, "tus+" + server.url("/files")]
+        for more in [["--no-resume"], ["--records", "x"], ["--acl", "private"], ["--retry", "2"]] {
+            let refused = try await run(words + more)
+            #expect(refused.exit == .status(2), "\(more): \(refused.errorText)")
+        }
+        let queued = try await run(words)
+        #expect(queued.exit == .status(0) && queued.text == "1\n2\n", "\(queued.errorText), \(queued.text)")
+        server.script(.on(.finish, 1, .hold), .on(.finish, 2, .hold))
+        let child = try Tool.start(["outbox", "run", "--outbox", outbox], environment: [:])
+        try await server.waitUntil { state in state.requests(.append, .finish).contains { $0.claimedOffset ?? 0 > 0 } }
+        child.signal(SIGKILL)
+        #expect(try await child.finish().exit == .signal(Int(SIGKILL)))
+        server.clearScript()
+        let done = try await deliver([:])
+        #expect(done.exit == .status(0), "\(done.errorText)")
+        let runs = server.applicationRuns.sorted { $0.content.size < $1.content.size }
+        #expect(runs.map(\.content.size) == [4, 9_000_000])
+        #expect(runs.map { String(decoding: $0.metadata["filename"] ?? [], as: UTF8.self) } == ["a.txt", "film.mp4"])
+        #expect(server.requests.reduce(0) { $0 + $1.bodyBytes } < 18_000_000)
     }
 
     @Test func `an account can be named, and options that do not apply to a bucket are refused`() async throws {

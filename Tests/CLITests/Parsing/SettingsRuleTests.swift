@@ -37,7 +37,7 @@ import Testing
                 ["put", file, "oss://cards/key", "--region", "cn-hangzhou"],
                 ["put", file, "oss://cards/key", "--endpoint", "https://oss-cn-hangzhou.aliyuncs.com"],
                 ["put", "-r", folder.path(""), "oss://cards/under/", "--region", "cn-hangzhou"],
-                ["put", file, "qiniu://cards/key"],
+                ["put", file, "qiniu://cards/key"], ["put", file, "tus+https://files.example/uploads"],
             ]
         }
 
@@ -145,18 +145,16 @@ import Testing
     private func check(put words: [String]) throws {
         let command = try #require(try WaybillCommand.parseAsRoot(words) as? PutCommand)
         let destination = try PutDestination(try #require(command.paths.last))
+        try PutOptionTable.check(command, for: destination.store)
         let files = try PutPlan.scan(Array(command.paths.dropLast()), to: destination, command.files).files
         if command.queue.isEnabled { try command.checkQueueable() } else { try command.queue.checkUnused() }
         switch (destination, command.queue.isEnabled) {
         case (.presigned(let url), true): _ = try command.presignedEntries(url, files, Console())
         case (.oss(let bucket, _), true): _ = try command.ossEntries(bucket: bucket, files)
         case (.qiniu(let bucket, _), true): _ = try command.qiniuEntries(bucket: bucket, files)
-        case (.tus, true): Issue.record("a tus server has no queue")
+        case (.tus(let url), true): _ = try command.tusEntries(url, files)
         case (.presigned, false), (.oss, false), (.tus, false): _ = try PutPlan(command, console: Console())
         case (.qiniu, false):
-            var fields = PostFields()
-            for text in command.request.header { try fields.add(text) }
-            try QiniuTarget.checkOptions(command, fields.headers)
             _ = try QiniuTarget.configuration(command, command.uploadOptions().0)
             #expect(!command.request.insecure)
         }

@@ -101,6 +101,8 @@ import WaybillMultipart
         #expect(try await second.item(id.id)?.state == .done)
         #expect(server.uploads.count == 1)
         #expect(server.applicationRuns.map(\.bytes) == [bytes])
+        // The queue's copy has another name.
+        #expect(server.uploads.map { String(decoding: $0.metadata["filename"] ?? [], as: UTF8.self) } == ["film.mp4"])
         await second.close()
     }
 
