@@ -10,6 +10,8 @@ struct ResumeRecord: Sendable, Hashable, Codable {
     var offset: Int64 = 0
     /// Whether the request that completes the body may have been sent.
     var isCompleting = false
+    /// The maximum length of the appends that may have been sent.
+    var longestAppend: Int64 = 0
     var limits = ResumeLimits()
 
     init(length: Int64) {

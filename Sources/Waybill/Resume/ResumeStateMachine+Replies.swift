@@ -164,7 +164,9 @@ extension ResumeStateMachine {
             mayBeProcessed = true
             return record.url == nil ? finish(.last(isFinal: false)) : holdAndAsk()
         }
-        guard record.url == nil, Self.unsupportedStatuses.contains(reply.status) else {
+        // A server of tus that rejects this upload, for example its metadata.
+        let isRejection = dialect == .tus && reply.isOfProtocol && reply.status != 412
+        guard record.url == nil, !isRejection, Self.unsupportedStatuses.contains(reply.status) else {
             return finish(.last(isFinal: false))
         }
         switch dialect {

@@ -159,7 +159,7 @@ struct ResumeStateMachine: Sendable {
             // Until the server denies it: the process may have ended after the last request.
             mayBeProcessed = record.isCompleting
             // The append that was running when the process ended.
-            sentEnd = min(record.length, record.offset + max(options.maximumAppend.bytes, options.firstAppend.bytes))
+            sentEnd = min(record.length, record.offset + record.longestAppend)
         }
     }
 
@@ -244,6 +244,7 @@ extension ResumeStateMachine {
         }
         announcedURL = nil
         record.dialect = dialect
+        record.longestAppend = max(options.firstAppend.bytes, options.maximumAppend.bytes)
         isLengthDeferred = knownLength == nil
         // Bytes are sent with the creation only where the server has shown that it reports the URL before they are lost.
         let carriesBody =
@@ -318,9 +319,11 @@ extension ResumeStateMachine {
             return [.read(availableEnd..<range.upperBound + 1)]
         }
         let isLast = range.upperBound == length
-        // On the disk first: after a crash, the record alone tells that the server may have acted.
-        if isLast, !record.isCompleting {
-            record.isCompleting = true
+        // On the disk first: after a crash, the record alone tells that the server may have acted, and how many bytes it
+        // can have.
+        if isLast && !record.isCompleting || record.longestAppend < count {
+            record.isCompleting = record.isCompleting || isLast
+            record.longestAppend = max(record.longestAppend, count)
             return save()
         }
         acknowledged = record.offset

@@ -59,22 +59,31 @@ extension UploadRun {
         _ core: SessionCore, _ sink: any TransferSink
     ) {
         guard let plan else { return }
-        let transport = core.transport
         resumable.setTemplate(template)
         let started = ResumableAttempt(resumable, clock: clock, sink: sink) { [self] request, isFinal, sink in
-            guard !plan.chain.isEmpty else {
-                withResources { $0.sent = request }
-                return transport.start(request, sink: sink)
-            }
-            // Interceptors evaluate the response of the application, not those about the upload's state.
-            let intercepted = InterceptedAttempt(
-                request, attempt: attempt, chain: plan.chain, adapts: hop.sendsCredentials,
-                accepts: isFinal ? plan.options.accepts : .only([]), transport: transport, sink: sink)
-            intercepted.start { [weak self] adapted in self?.withResources { $0.sent = adapted } }
-            return intercepted
+            launch(
+                request, attempt: attempt, hop, accepts: isFinal ? plan.options.accepts : .only([]), core, sink
+            ) { [weak self] sent in self?.withResources { $0.sent = sent } }
         }
         withResources { $0.control = started }
         started.start()
+    }
+
+    /// Starts a request of a resumable upload, and calls the closure with the request as the interceptors changed it. They
+    /// evaluate the response of the application, but not those about the upload's state (`accepts`).
+    private func launch(
+        _ request: TransferRequest, attempt: Int, _ hop: UploadRoute.Hop, accepts: StatusPolicy, _ core: SessionCore,
+        _ sink: any TransferSink, then: @escaping @Sendable (TransferRequest) -> Void = { _ in }
+    ) -> any TransferControl {
+        guard let chain = plan?.chain, !chain.isEmpty else {
+            then(request)
+            return core.transport.start(request, sink: sink)
+        }
+        let intercepted = InterceptedAttempt(
+            request, attempt: attempt, chain: chain, adapts: hop.sendsCredentials, accepts: accepts,
+            transport: core.transport, sink: sink)
+        intercepted.start(willSend: then)
+        return intercepted
     }
 
     /// Removes a resumable upload from the server if it will not be continued: the caller has cancelled it, or its body
@@ -83,10 +92,11 @@ extension UploadRun {
         _ resumable: ResumableUpload, after result: Result<UploadResponse, UploadError>, _ core: SessionCore
     ) {
         // A queue cancels a delivery when its worker stops, and continues it later.
-        let keeps = withResources { $0.keepsRemoteUpload } || plan?.options.resumeBox?.storage != nil
-        guard case .failure(let error) = result else { return }
+        guard let plan, case .failure(let error) = result else { return }
+        let keeps = withResources { $0.keepsRemoteUpload } || plan.options.resumeBox?.storage != nil
         let isBodyLost = (error.cause as? TransferError)?.code == .bodyFailed
         guard error.isCancelled && !keeps || isBodyLost, let request = resumable.takeRemoval() else { return }
-        _ = core.transport.start(request, sink: IgnoringSink())
+        let hop = withResources { $0.hop } ?? plan.firstHop
+        _ = launch(request, attempt: error.attempts.count, hop, accepts: .only([]), core, IgnoringSink())
     }
 }

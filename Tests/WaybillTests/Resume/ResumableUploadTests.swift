@@ -192,6 +192,25 @@ import WaybillTesting
         #expect(server.applicationRuns.isEmpty)
     }
 
+    @Test func `the removal of a cancelled upload passes the interceptors`() async throws {
+        struct Signer: UploadInterceptor {
+            func adapt(_ request: inout OutgoingRequest) async throws {
+                request.headers[HTTPField.Name("X-Signature")!] = request.method.rawValue
+            }
+        }
+        let server = try ResumableServer(.draft8)
+        let gate = Gate()
+        server.script(.on(.append, 2, .gate(gate, .beforePerforming)))
+        let session = session { $0.interceptors = [Signer()] }
+        let task = session.start(.data(SeededGenerator.pattern(300_000)), to: server.url(), options: options())
+        try await server.waitUntil { $0.requests(.append).count == 2 }
+        task.cancel()
+        _ = await task.error()
+        gate.open()
+        try await server.waitUntil { $0.requests(.delete).count == 1 }
+        #expect(server.requests.allSatisfy { $0.value(of: "X-Signature") == $0.method })
+    }
+
     @Test func `a file that changes between two attempts ends the upload`() async throws {
         let path = try directory.write("scan.bin", SeededGenerator.pattern(300_000))
         let server = try ResumableServer(.tus)
@@ -286,6 +305,20 @@ import WaybillTesting
         let text = String(decoding: try records.read(name), as: UTF8.self)
         #expect(text.contains("/uploads/1"))
         for secret in ["s3cr3t", "x9", "abcdef", "card.bin"] { #expect(!text.contains(secret)) }
+    }
+
+    @Test func `a record is valid for a process with shorter appends`() async throws {
+        let server = try ResumableServer(.tus)
+        server.script(.on(.append, 1, .cut(afterBytes: 90_000, keeping: .all, closing: .reset)))
+        var options = options(.tus, records: true)
+        options.retry = .none
+        let body = SeededGenerator.pattern(300_000)
+        _ = try? await session().upload(.data(body), to: server.url(), options: options)
+        options.resume?.firstAppend = .bytes(20_000)
+        options.resume?.maximumAppend = .bytes(20_000)
+        _ = try await session().upload(.data(body), to: server.url(), options: options)
+        #expect(server.uploads.count == 1)
+        #expect(server.applicationRuns.map(\.bytes) == [body])
     }
 
     @Test func `a changed file starts a new upload`() async throws {

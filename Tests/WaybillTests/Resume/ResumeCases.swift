@@ -96,6 +96,18 @@ enum ResumeCases {
             }
             row.check = { state, _ in #expect(state.requests(.ordinary).count == 1) }
         },
+        row("a creation that a tus server rejects is the server's rejection") { row in
+            row.dialects = [.tus]
+            row.prepare = { server in
+                let response = ScriptedResponse(400, headers: [("Tus-Resumable", "1.0.0")], text: "no file name")
+                server.script(.on(.create, .every, .respond(response)))
+            }
+            row.expected = .failed(.rejected, .rejected)
+            row.check = { _, result in
+                guard case .failure(let error) = result else { return }
+                #expect(error.response?.text == "no file name")
+            }
+        },
         row("a server without resumption gets one ordinary request, if allowed") { row in
             row.dialects = [[]]
             row.method = .automatic
