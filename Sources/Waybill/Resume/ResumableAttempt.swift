@@ -53,7 +53,7 @@ final class ResumableAttempt: TransferControl {
         switch action {
         case .send(let exchange): send(exchange)
         case .wait(let delay): wait(delay)
-        case .read(let range): read(range)
+        case .read(let range): findEnd(in: range)
         case .save(let record): upload.save(record) { [self] in handle(.saved(record)) }
         case .forget(let isStored): upload.forget(isStored: isStored)
         case .stored(let stored): sink.transfer(.stored(stored))
@@ -66,6 +66,15 @@ final class ResumableAttempt: TransferControl {
     // MARK: - Exchanges
 
     private func send(_ exchange: ResumeExchange) {
+        guard let (checksum, range) = upload.checksum(for: exchange) else { return send(exchange, hash: nil) }
+        read(range) { chunks async throws(BodyError) in
+            try await checksum.compute(chunks)
+        } then: { [self] hash in
+            send(exchange, hash: hash)
+        }
+    }
+
+    private func send(_ exchange: ResumeExchange, hash: [UInt8]?) {
         let number = state.withLock { state -> Int? in
             guard !state.requested.isCancelled, !state.hasEnded else { return nil }
             state.number += 1
@@ -74,7 +83,7 @@ final class ResumableAttempt: TransferControl {
             return state.number
         }
         guard let number else { return endCancelled() }
-        guard let request = upload.request(for: exchange) else { return }
+        guard let request = upload.request(for: exchange, hash: hash) else { return }
         let control = launch(
             request, exchange.completesBody, ExchangeSink(attempt: self, number: number))
         // The request may have ended, and another one may have started, before `launch` returned.
@@ -89,14 +98,26 @@ final class ResumableAttempt: TransferControl {
     }
 
     /// Reads a range of a body of unknown length. A copied stream keeps it for the append.
-    private func read(_ range: Range<Int64>) {
+    private func findEnd(in range: Range<Int64>) {
+        read(range) { chunks async throws(BodyError) in
+            var end = range.lowerBound
+            for try await chunk in chunks { end += Int64(chunk.count) }
+            return end
+        } then: { [self] end in
+            handle(.available(end, isEnd: end < range.upperBound))
+        }
+    }
+
+    /// Reads a range of the body, and continues with the result.
+    private func read<Value: Sendable>(
+        _ range: Range<Int64>,
+        _ work: @escaping @Sendable (AsyncValues<[UInt8], BodyError>) async throws(BodyError) -> Value,
+        then: @escaping @Sendable (Value) -> Void
+    ) {
         perform { [self] in
             do throws(BodyError) {
-                var end = range.lowerBound
-                for try await chunk in AsyncValues(of: RangeBody(upload.body, range: range)) {
-                    end += Int64(chunk.count)
-                }
-                if endWork() { handle(.available(end, isEnd: end < range.upperBound)) }
+                let value = try await work(AsyncValues(of: RangeBody(upload.body, range: range)))
+                if endWork() { then(value) }
             } catch {
                 let message = "The body can't be read: \(error)".sentence
                 if endWork() { end(with: TransferError(.bodyFailed, message, outcome: .unknown, cause: error)) }

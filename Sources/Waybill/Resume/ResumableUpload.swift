@@ -6,6 +6,7 @@ final class ResumableUpload: Sendable {
     private let machine: Locked<ResumeStateMachine>
     let body: any UploadBody
     private let metadata: String?
+    private let checksums: [ResumeChecksum]
     /// The fields that may be sent to another origin.
     private let harmless: Set<HTTPField.Name>
     /// The request of the current attempt as it would be sent without resumption.
@@ -33,6 +34,7 @@ final class ResumableUpload: Sendable {
     ) {
         self.body = body
         self.metadata = metadata
+        checksums = options.checksums
         self.harmless = harmless
         self.store = store
         self.support = support
@@ -68,6 +70,14 @@ final class ResumableUpload: Sendable {
     /// The outcome after an attempt, and whether another one is safe and makes progress likely.
     var summary: (outcome: UploadOutcome, isRepeatable: Bool, hasAdvanced: Bool) {
         machine.withLock { ($0.outcome, $0.isRepeatable, $0.hasAdvanced) }
+    }
+
+    /// The checksum for the bytes of an exchange; `nil` if it has none.
+    func checksum(for exchange: ResumeExchange) -> (checksum: ResumeChecksum, range: Range<Int64>)? {
+        guard !checksums.isEmpty, let range = exchange.range, !range.isEmpty else { return nil }
+        let (dialect, name) = machine.withLock { ($0.dialect, $0.record.checksum) }
+        guard let name, let checksum = checksums.first(where: { $0.name(in: dialect) == name }) else { return nil }
+        return (checksum, range)
     }
 
     /// The length of the body, or `nil` if its end has not been reached.
@@ -125,9 +135,12 @@ extension ResumableUpload {
     ///
     /// - Parameters:
     ///   - exchange: The exchange.
+    ///   - hash: The hash of its bytes, if it has a checksum.
     ///   - other: The URL of the upload, if it is not the current one.
     /// - Returns: The request, or `nil` before the first attempt.
-    func request(for exchange: ResumeExchange, url other: String? = nil) -> TransferRequest? {
+    func request(
+        for exchange: ResumeExchange, hash: [UInt8]? = nil, url other: String? = nil
+    ) -> TransferRequest? {
         guard let template = template.withLock({ $0 }) else { return nil }
         guard exchange != .ordinary else { return template }
         let (dialect, context, target, upload) = machine.withLock { machine in
@@ -149,6 +162,10 @@ extension ResumableUpload {
             request.options.digest = nil
         }
         for field in parts.fields { request.headers[field.name] = field.value }
+        if let hash, let name = machine.withLock({ $0.record.checksum }) {
+            let field = dialect.checksumField(name, hash)
+            request.headers[field.name] = field.value
+        }
         request.body = exchange.range.map { RangeBody(body, range: $0) }
         switch exchange {
         case .options, .delete:

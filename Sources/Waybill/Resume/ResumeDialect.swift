@@ -62,6 +62,7 @@ struct ResumeReply: Sendable, Hashable {
     /// The versions of tus that the server supports, in its own order.
     var tusVersions: [String] = []
     var tusExtensions: Set<String> = []
+    var tusChecksums: [String] = []
 
     var isSuccess: Bool { 200...299 ~= status }
     /// Whether the upload does not exist.
@@ -119,6 +120,7 @@ enum ResumeDialect: String, Sendable, Hashable, Codable {
         let tus = Self.tusReply(head)
         reply.tusVersions = tus.tusVersions
         reply.tusExtensions = tus.tusExtensions
+        reply.tusChecksums = tus.tusChecksums
         if reply.limits == nil { reply.limits = tus.limits }
         return reply
     }
@@ -229,6 +231,7 @@ extension ResumeDialect {
         reply.isOfProtocol = fields[.tusResumable] == tusVersion
         reply.tusVersions = list(fields[.tusVersion])
         reply.tusExtensions = Set(list(fields[.tusExtension]))
+        reply.tusChecksums = list(fields[.tusChecksumAlgorithm])
         if let maximum = decimal(fields[.tusMaxSize]) { reply.limits = ResumeLimits(maximumLength: maximum) }
         return reply
     }
@@ -261,6 +264,9 @@ extension HTTPField.Name {
     static let tusResumable = Self("Tus-Resumable")!
     static let tusVersion = Self("Tus-Version")!
     static let tusExtension = Self("Tus-Extension")!
+    static let tusChecksumAlgorithm = Self("Tus-Checksum-Algorithm")!
+    static let uploadChecksum = Self("Upload-Checksum")!
+    static let contentDigest = Self("Content-Digest")!
     static let tusMaxSize = Self("Tus-Max-Size")!
     static let methodOverride = Self("X-HTTP-Method-Override")!
 }

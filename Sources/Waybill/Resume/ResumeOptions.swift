@@ -42,7 +42,7 @@ public struct ResumeProtocol: Sendable, Hashable, Codable, CustomStringConvertib
 /// never stored twice, and only the last one makes the server act. After any failure the server is asked first, so most
 /// failures that leave an ordinary upload ``WaybillCore/UploadOutcome/unknown`` are repeated safely.
 ///
-/// The body must be replayable and of known length; other bodies are sent as ordinary requests.
+/// The body must be replayable; other bodies are sent as ordinary requests. A form must have a known length.
 public struct ResumeOptions: Sendable, Hashable {
     /// The protocol.
     public var `protocol`: ResumeProtocol
@@ -62,6 +62,10 @@ public struct ResumeOptions: Sendable, Hashable {
     /// The metadata of a tus upload. Names must be ASCII without spaces and commas. `nil` sends the file name and the
     /// content type as `filename` and `filetype`, if there are any.
     public var metadata: [String: String]?
+    /// Checksums for the appends, preferred first. The first one that the server supports is used: for tus one that its
+    /// response to OPTIONS lists, for the IETF draft the first with a name in RFC 9530. If it supports none, the upload
+    /// has no checksums. Each append is then read twice, first to compute its checksum. Empty by default.
+    public var checksums: [ResumeChecksum] = []
     /// The directory of the records that let another process continue the upload; `nil` to keep them in memory only. By
     /// default ``ResumeRecordDirectory/standard``.
     public var records: ResumeRecordDirectory? = .standard

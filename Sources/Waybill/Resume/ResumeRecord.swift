@@ -13,6 +13,8 @@ struct ResumeRecord: Sendable, Hashable, Codable {
     /// The maximum length of the appends that may have been sent.
     var longestAppend: Int64 = 0
     var limits = ResumeLimits()
+    /// The name of the checksum of the appends.
+    var checksum: String?
 
     init(length: Int64) {
         self.length = length

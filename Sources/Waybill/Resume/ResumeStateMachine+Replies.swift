@@ -94,6 +94,7 @@ extension ResumeStateMachine {
         if dialect == .draft8 {
             support.tusVersions = reply.tusVersions
             support.tusExtensions = reply.tusExtensions
+            support.tusChecksums = reply.tusChecksums
         }
         support.offersDraft = reply.isSuccess && reply.offersDraft
         if reply.isSuccess { support.limits = reply.limits }
@@ -306,12 +307,9 @@ extension ResumeStateMachine {
             }
             return ask()
         case 423: return waitForLock()
-        case 460:
-            counts.resends += 1
-            guard counts.resends <= 3 else {
-                return fail(.resumptionFailed, "The server reported a wrong checksum for the same bytes repeatedly.")
-            }
-            return ask()
+        case 460: return damaged()
+        // The draft has no status of its own for a wrong Content-Digest.
+        case 400 where dialect != .tus && record.checksum != nil && !range.isEmpty: return damaged()
         case 405 where dialect == .tus && !avoidsMethods, 501 where dialect == .tus && !avoidsMethods:
             avoidsMethods = true
             return ask()
@@ -325,6 +323,18 @@ extension ResumeStateMachine {
             return isFinal && reply.status != 429 && reply.status != 408
                 ? finishWithResponse() : finish(.last(isFinal: false))
         }
+    }
+
+    /// The bytes of an append do not have its checksum.
+    private mutating func damaged() -> [Action] {
+        counts.resends += 1
+        guard counts.resends <= 3 else {
+            return fail(
+                .resumptionFailed,
+                "The server rejected the same bytes repeatedly: they do not have the checksum \(record.checksum ?? "")"
+                    + " of the request. Check the proxies before the server.")
+        }
+        return ask()
     }
 
     private mutating func finishReplayed() -> [Action] {

@@ -246,6 +246,9 @@ extension ResumeStateMachine {
         record.dialect = dialect
         record.longestAppend = max(options.firstAppend.bytes, options.maximumAppend.bytes)
         isLengthDeferred = knownLength == nil
+        record.checksum = options.checksums.lazy.compactMap { [dialect] in $0.name(in: dialect) }.first {
+            dialect != .tus || support.tusChecksums.contains($0)
+        }
         // Bytes are sent with the creation only where the server has shown that it reports the URL before they are lost.
         let carriesBody =
             dialect == .tus ? support.tusExtensions.contains("creation-with-upload") : support.sendsInterim

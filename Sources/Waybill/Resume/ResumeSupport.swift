@@ -6,6 +6,7 @@ struct ResumeSupport: Sendable, Hashable {
     var isKnown = false
     var tusVersions: [String] = []
     var tusExtensions: Set<String> = []
+    var tusChecksums: [String] = []
     var limits: ResumeLimits?
     /// Whether its response to OPTIONS shows that it supports the draft.
     var offersDraft = false

@@ -112,4 +112,37 @@ import WaybillCore
             if dialect == .tus { #expect(state.applicationRuns[0].content.digest == BodyDigest(of: bytes)) }
         }
     }
+
+    private struct PowerCuts: Decodable {
+        var skipped: String?
+        /// The numbers of the uploads that a cut interrupted, and the errors of those that did not continue.
+        var interrupted: [Int]?
+        var failures: [String]?
+    }
+
+    @Test func `an upload continues after a power cut, and at most one append is sent again`() async throws {
+        var random = SeededGenerator()
+        let length = 12_000_000
+        let file = try folder.write("film.mp4", SeededGenerator.pattern(length))
+        let server = try ResumableServer(.tus) { $0.keepsBodies = false }
+        let run = try await ChildProcess.run(
+            "python3",
+            [
+                ProjectRoot.file("Scripts/powercut"), Tool.path, "put", "\(Self.kills)",
+                "\(UInt32.random(in: .min ... .max, using: &random))", file, "tus+" + server.url(),
+            ])
+        print("power cuts of uploads: \(run.text)", terminator: "")
+        let report = try JSONDecoder().decode(PowerCuts.self, from: Data(run.output))
+        if report.skipped != nil { return }
+        #expect(run.exit == .status(0) && report.failures == [], "\(run.errorText)")
+        let state = try await server.settled()
+        for number in try #require(report.interrupted) {
+            let created = state.uploads.filter { $0.creation.path.hasSuffix("/\(number)") }
+            let requests = state.requests.filter { request in created.contains { $0.id == request.upload } }
+            #expect(created.filter(\.isComplete).count == 1, "upload \(number), seed \(random.seed)")
+            // A cut before the URL is on the disk leaves an empty upload.
+            #expect(created.count <= 2, "upload \(number), seed \(random.seed)")
+            #expect(requests.reduce(0) { $0 + $1.bodyBytes } <= length + 8_400_000, "upload \(number)")
+        }
+    }
 }

@@ -36,6 +36,9 @@ private func stream(
     // row: new tus.Upload(reader, { uploadSize })
     session.start(.stream(chunks, length: length, replay: .fromCopy), to: endpoint, options: .resumable(.tus))
     // end
+    // row: uploadLengthDeferred: true
+    session.start(.stream(chunks, replay: .fromCopy), to: endpoint, options: .resumable(.tus))
+    // end
     // row: onError, error.originalResponse
     let status = error.response?.status.code
     // end
@@ -43,7 +46,6 @@ private func stream(
 }
 
 // none: parallelUploads
-// none: uploadLengthDeferred: true
 // none: uploadDataDuringCreation
 // none: overridePatchMethod
 

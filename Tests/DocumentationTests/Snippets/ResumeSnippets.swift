@@ -1,5 +1,6 @@
 // The samples of the page about resumable uploads, compiled.
 import Waybill
+import WaybillStores
 
 private func resumable(_ session: UploadSession, _ form: MultipartForm, _ url: String) async throws {
     // snippet: resumable
@@ -22,6 +23,21 @@ private func records() -> UploadOptions {
     options.resume?.records = ResumeRecordDirectory(path: "/var/lib/kiosk/uploads")
     // end
     return options
+}
+
+private func recording(_ session: UploadSession, _ chunks: AsyncStream<[UInt8]>, _ url: String) async throws {
+    // snippet: resumable stream
+    let recording = UploadContent.stream(chunks, contentType: "audio/ogg", replay: .fromCopy)
+    let response = try await session.upload(recording, to: url, options: .resumable())
+    // end
+    print(response)
+}
+
+private func checksums(_ options: UploadOptions) {
+    var options = options
+    // snippet: checksums of appends
+    options.resume?.checksums = [.sha256, .sha1]  // import WaybillStores
+    // end
 }
 
 private func durable(_ form: MultipartForm, _ url: String) async throws {

@@ -2,7 +2,7 @@ internal import Crypto
 internal import FoundationEssentials
 
 /// Field values of the protocols for resumable uploads. No code is shared with the code under test.
-enum UploadFields {
+package enum UploadFields {
     /// Returns the value of a Boolean Item (RFC 9651), or `nil` if the field is missing or has another type.
     static func boolean(_ values: [String]) -> Bool? {
         switch item(values) {
@@ -47,7 +47,7 @@ enum UploadFields {
     }
 
     /// Returns the checksum of bytes, or `nil` if the algorithm is unknown.
-    static func digest(_ algorithm: String, _ bytes: [UInt8]) -> [UInt8]? {
+    package static func digest(_ algorithm: String, _ bytes: [UInt8]) -> [UInt8]? {
         switch algorithm {
         case "sha1": Array(Insecure.SHA1.hash(data: bytes))
         case "sha256", "sha-256": Array(SHA256.hash(data: bytes))

@@ -77,7 +77,7 @@ extension ResumeCases {
         },
     ]
 
-    private static func stream(_ name: String, _ change: @escaping (inout ResumeCase) -> Void) -> ResumeCase {
+    static func stream(_ name: String, _ change: @escaping (inout ResumeCase) -> Void) -> ResumeCase {
         row(name) { row in
             row.isStream = true
             change(&row)

@@ -7,7 +7,7 @@ import WaybillCore
 
 /// The conformance list.
 enum ResumeCases {
-    static var table: [ResumeCase] { discovery + creation + offsets + appends + streams + life }
+    static var table: [ResumeCase] { discovery + creation + offsets + appends + streams + checksums + life }
 
     static func row(_ name: String, _ change: (inout ResumeCase) -> Void = { _ in }) -> ResumeCase {
         var row = ResumeCase(name)
@@ -322,6 +322,25 @@ enum ResumeCases {
                 }
             }
             row.check = { state, _ in #expect(state.uploads.count == 2) }
+        },
+        row("the server decides when an upload has expired, not the clock of this machine") { row in
+            row.configure = { settings in
+                settings.limits.maxAge = 0
+                settings.uploadExpires = "Thu, 01 Jan 1970 00:00:00 GMT"
+            }
+            row.prepare = { $0.script(.on(.append, 2, .cut(afterBytes: 10, keeping: .none, closing: .reset))) }
+            row.check = { state, _ in #expect(state.uploads.count == 1) }
+        },
+        row("an upload that has expired is created anew") { row in
+            row.prepare = { server in
+                server.script(.on(.append, 2, .cut(afterBytes: 10, keeping: .none, closing: .reset)))
+                server.once({ $0.requests(.append).count == 2 && $0.requests(.append)[1].isOver }) {
+                    server.forget("1", status: 410)
+                }
+            }
+            row.check = { state, _ in
+                #expect(state.uploads.count == 2 && state.requests(.offset).map(\.status) == [410])
+            }
         },
         row("an upload that is gone after its last bytes were sent stays unknown") { row in
             row.prepare = { server in
