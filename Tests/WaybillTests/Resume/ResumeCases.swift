@@ -7,7 +7,7 @@ import WaybillCore
 
 /// The conformance list.
 enum ResumeCases {
-    static var table: [ResumeCase] { discovery + creation + offsets + appends + streams + checksums + life }
+    static var table: [ResumeCase] { discovery + creation + offsets + appends + streams + checksums + edges + life }
 
     static func row(_ name: String, _ change: (inout ResumeCase) -> Void = { _ in }) -> ResumeCase {
         var row = ResumeCase(name)

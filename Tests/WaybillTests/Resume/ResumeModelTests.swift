@@ -97,6 +97,43 @@ import WaybillCore
         }
     }
 
+    @Test(arguments: [ResumeDialect.draft8, .tus])
+    func `lengths beyond 4 GiB and beyond 53 bits are exact`(_ dialect: ResumeDialect) {
+        for length in [1 << 32 + 1, 1 << 53 + 1, Int64.max - 1] as [Int64] {
+            var random = SeededGenerator()
+            var options = ResumeOptions(dialect == .tus ? .tus : .draft)
+            options.firstAppend = ByteCount(bytes: length / 3)
+            options.maximumAppend = ByteCount(bytes: length / 3)
+            options.appendMultiple = .bytes(1)
+            var server = ModelResumeServer(dialect, length: length, faultRate: 0)
+            var machine = Self.machine(options, length, nil)
+            var queue = machine.handle(.begin)
+            var ranges: [Range<Int64>] = []
+            while !queue.isEmpty {
+                switch queue.removeFirst() {
+                case .send(let exchange):
+                    if let range = exchange.range, !range.isEmpty { ranges.append(range) }
+                    queue += machine.handle(server.handle(exchange, &random))
+                case .save(let record): queue += machine.handle(.saved(record))
+                default: break
+                }
+            }
+            #expect(server.received == length && server.runs == 1 && server.violation == nil)
+            #expect(ranges.first?.lowerBound == 0 && ranges.last?.upperBound == length)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("http://a.example/u/1", nil), ("/u/1", "https://a.example/u/1"), ("u/1", "https://a.example/u/1"),
+            ("//b.example/u", "https://b.example/u"), ("https://b.example/u?t=1", "https://b.example/u?t=1"),
+            ("https://me:pw@a.example/u#x", "https://a.example/u"), ("", nil), ("https:///", nil), ("ftp://a/u", nil),
+        ] as [(String, String?)])
+    func `a Location is a URL that is not less secure`(_ location: String, _ url: String?) {
+        let machine = Self.machine(ResumeOptions(.draft), 1, nil)
+        #expect(machine.resolved(location, against: "https://a.example/files") == url)
+    }
+
     @Test func `rare faults do not prevent the end`() {
         var random = SeededGenerator()
         for number in 0..<300 {
