@@ -100,4 +100,11 @@ package struct RangeBody: UploadBody {
     package func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader {
         try body.makeReader(for: range, wake: wake)
     }
+
+    package func makeReader(
+        for part: Range<Int64>, wake: @escaping @Sendable () -> Void
+    ) throws -> any BodyReader {
+        let start = range.lowerBound
+        return try body.makeReader(for: start + part.lowerBound..<start + part.upperBound, wake: wake)
+    }
 }

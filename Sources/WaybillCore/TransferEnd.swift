@@ -26,8 +26,9 @@ public struct TransferEnd: Sendable {
 
 /// The state of a resumable upload after an attempt. A class, because most ends have none.
 package final class ResumptionState: Sendable {
-    /// Whether another attempt can't make the server act twice, because it first asks the server what it has stored.
-    package let isRepeatable: Bool
+    /// Whether another attempt can't make the server act twice, because it first asks the server what it has stored;
+    /// `nil` if that depends on the method of the request.
+    package let isRepeatable: Bool?
     /// Whether the server has stored more than before the attempt.
     package let hasAdvanced: Bool
     /// The outcome of the whole upload, which supersedes those of this attempt and of earlier ones; `nil` to determine it
@@ -37,7 +38,7 @@ package final class ResumptionState: Sendable {
     package let uploadURL: String?
 
     package init(
-        isRepeatable: Bool = false, hasAdvanced: Bool = false, outcome: UploadOutcome? = nil, uploadURL: String? = nil
+        isRepeatable: Bool? = nil, hasAdvanced: Bool = false, outcome: UploadOutcome? = nil, uploadURL: String? = nil
     ) {
         self.isRepeatable = isRepeatable
         self.hasAdvanced = hasAdvanced

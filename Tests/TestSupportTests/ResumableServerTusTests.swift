@@ -217,6 +217,30 @@ import Testing
         #expect(server.applicationRuns[0].metadata == ["a": Array("a".utf8)])
     }
 
+    @Test func `a concatenation is a kind of request, and may discard the parts`() throws {
+        let (server, client) = try start { $0.keepsParts = false }
+        server.script(.on(.concatenate, 1, .respond(ScriptedResponse(503))))
+        try client.create(length: 5, ["Upload-Concat: partial"])
+        _ = try client.append("hello", at: 0)
+        let fields = ["Upload-Concat: final;/uploads/1"]
+        #expect(try client.create(fields).status == 503)
+        #expect(server.applicationRuns.isEmpty)
+        #expect(try client.create(fields).status == 201)
+        #expect(server.requests.map(\.kind) == [.create, .finish, .concatenate, .concatenate])
+        #expect(try client.send("HEAD", "/uploads/1").status == 404)
+        #expect(try client.create(fields).status == 400)
+        #expect(try client.send("HEAD", "/uploads/2").value("Upload-Offset") == "5")
+        #expect(try client.send("DELETE", "/uploads/2").status == 204)
+        #expect(server.runTexts == ["hello"])
+    }
+
+    @Test func `a server without concatenation rejects partial uploads`() throws {
+        let (server, client) = try start { $0.tusExtensions.removeAll { $0 == "concatenation" } }
+        #expect(try client.create(length: 5, ["Upload-Concat: partial"]).status == 400)
+        #expect(try client.create(["Upload-Concat: final;/uploads/1"]).status == 400)
+        #expect(server.uploads.isEmpty)
+    }
+
     @Test func `a method can be overridden`() throws {
         let (server, client) = try start { $0.barredMethods = ["PATCH", "HEAD"] }
         try client.create(length: 5)

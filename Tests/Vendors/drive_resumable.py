@@ -172,6 +172,36 @@ def delayed(server, folder, tally, appends, later):
             upload.put()
 
 
+def in_parts(server, folder, tally):
+    upload = Upload(server, folder, tally, "a file in three parts")
+    with upload.relay:
+        if isinstance(server, TusWSGI):
+            # Known defect: it lists the extension, and rejects the request that joins the parts.
+            return upload.put("--parts-at-once", "3", status=REJECTED)
+        upload.put("--parts-at-once", "3")
+        upload.check_creations(4 if server.concatenates else 1)
+        upload.check_repetitions(0)
+        upload.check("metadata", server.metadata(upload.identifier),
+                     {"filename": "film.bin", "filetype": "application/octet-stream"})
+
+
+def interrupted_in_parts(server, folder, tally, position, action):
+    upload = Upload(server, folder, tally, f"three parts, {action} after {position} bytes", (position, action))
+    with upload.relay:
+        upload.put("--retry", "5", "--parts-at-once", "3")
+        # One of the three creations is lost, and only that part is created again.
+        upload.check_creations(5)
+        upload.check_repetitions(1)
+
+
+def killed_in_parts(server, folder, tally):
+    upload = Upload(server, folder, tally, "three parts, kill -9", (5_000_000, lambda: upload.kill()))
+    with upload.relay:
+        upload.put("--parts-at-once", "3", status=-signal.SIGKILL)
+        upload.put("--parts-at-once", "3")
+        upload.check_repetitions(3)
+
+
 def rows(server):
     yield whole, ()
     yield empty, ()
@@ -185,8 +215,12 @@ def rows(server):
         yield delayed, (1, later)
     # The server then reports more bytes than were ever sent.
     yield delayed, (2, 1)
+    yield in_parts, ()
     if isinstance(server, ResumableUpload):
         yield restarted, ()
+        for position in POSITIONS:
+            yield interrupted_in_parts, (position, "reset")
+        yield killed_in_parts, ()
 
 
 def run(row, server, arguments):

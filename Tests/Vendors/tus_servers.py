@@ -27,6 +27,8 @@ class Server:
     maximum = math.inf
     # Whether the creation of an upload has the first append.
     creates_with_upload = False
+    # Whether uploads can be joined.
+    concatenates = False
 
 
 class ResumableUpload(Server):
@@ -34,6 +36,7 @@ class ResumableUpload(Server):
 
     name = "resumable-upload"
     creates_with_upload = True
+    concatenates = True
 
     def __init__(self, folder):
         self.folder = folder

@@ -44,7 +44,9 @@ extension UploadError.Code {
     public static let recordUnusable = Self("recordUnusable")
     /// The body is longer than the server accepts for a resumable upload.
     public static let uploadTooLarge = Self("uploadTooLarge")
-    /// The server has processed the upload, but its response was lost.
+    /// The server has processed the upload, but its response was lost. With the outcome
+    /// ``WaybillCore/UploadOutcome/unknown``, it may have joined the parts of an earlier process
+    /// (``ResumeOptions/parallelParts``).
     public static let responseLost = Self("responseLost")
 
     // Request and transfer (`TransferError.Code`)

@@ -47,7 +47,7 @@ extension UploadStateMachine {
         _ record: AttemptRecord, _ transferEnd: TransferEnd, after pauseState: PauseState, jitter: Double,
         elapsed: Duration
     ) -> [Action] {
-        isRepeatable = transferEnd.resumption?.isRepeatable == true
+        isRepeatable = transferEnd.resumption?.isRepeatable
         if transferEnd.resumption?.hasAdvanced == true { retries = 0 }
         var verdict = AttemptVerdict(record, transferEnd, accepts: rules.accepts, cancelMessage: cancelMessage)
         guard var failure = verdict.failure else {

@@ -42,8 +42,9 @@ package struct UploadStateMachine: Sendable {
     var hasRefreshed = false
     /// The number of bytes that the server of a resumable upload has confirmed last.
     var confirmedBytes: Int64 = 0
-    /// Whether another attempt continues a resumable upload, so that it can't make the server act twice.
-    var isRepeatable = false
+    /// Whether another attempt continues a resumable upload, so that it can't make the server act twice; `nil` if that
+    /// depends on the method.
+    var isRepeatable: Bool?
     /// The effect of a pause on the running attempt.
     var pauseState = PauseState.none
     /// The number of pauses so far, which associates a timer with its pause.

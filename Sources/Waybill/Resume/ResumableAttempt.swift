@@ -16,6 +16,8 @@ final class ResumableAttempt: TransferControl {
         var work: Task<Void, Never>?
         var requested = RequestedControl()
         var isConnected = false
+        /// Whether the attempt ends after the current request.
+        var isStopping = false
         var lastEnd: TransferEnd?
         var heldEnd: TransferEnd?
         var hasEnded = false
@@ -76,18 +78,32 @@ final class ResumableAttempt: TransferControl {
 
     private func send(_ exchange: ResumeExchange, hash: [UInt8]?) {
         let number = state.withLock { state -> Int? in
-            guard !state.requested.isCancelled, !state.hasEnded else { return nil }
+            guard !state.requested.isCancelled, !state.isStopping, !state.hasEnded else { return nil }
             state.number += 1
             state.exchange = exchange
             state.requested.detach()
             return state.number
         }
         guard let number else { return endCancelled() }
-        guard let request = upload.request(for: exchange, hash: hash) else { return }
-        let control = launch(
-            request, exchange.completesBody, ExchangeSink(attempt: self, number: number))
+        guard let control = start(exchange, hash: hash, ExchangeSink(attempt: self, number: number)) else { return }
         // The request may have ended, and another one may have started, before `launch` returned.
         state.withLock { $0.number == number && !$0.hasEnded ? $0.requested.attach(control) : nil }?()
+    }
+
+    private func start(
+        _ exchange: ResumeExchange, hash: [UInt8]?, _ sink: any TransferSink
+    ) -> (any TransferControl)? {
+        if exchange == .parts {
+            let (clock, launch) = (clock, launch)
+            return upload.partsForAttempt().map { parts, rateLimit in
+                let transfer = ParallelTransfer(parts, rateLimit: rateLimit, sink: sink) { part, sink in
+                    ResumableAttempt(part, clock: clock, sink: sink, launch: launch)
+                }
+                transfer.start()
+                return transfer
+            }
+        }
+        return upload.request(for: exchange, hash: hash).map { launch($0, exchange.completesBody, sink) }
     }
 
     private func wait(_ delay: Duration) {
@@ -129,7 +145,7 @@ final class ResumableAttempt: TransferControl {
     private func perform(_ work: @escaping @Sendable () async -> Void) {
         let isStarted = state.withLock { state in
             // Inside the lock, because the work must not end before it is recorded.
-            if !state.requested.isCancelled { state.work = Task { await work() } }
+            if !state.requested.isCancelled, !state.isStopping { state.work = Task { await work() } }
             return state.work != nil
         }
         if !isStarted { endCancelled() }
@@ -163,14 +179,15 @@ final class ResumableAttempt: TransferControl {
             }
             if isFirst { sink.transfer(event) }
         case .progress(var progress):
-            guard let start = exchange.range?.lowerBound else { return }
+            guard let start = exchange == .parts ? 0 : exchange.range?.lowerBound else { return }
             progress.sent += start
             progress.acknowledged += start
             sink.transfer(.progress(progress))
         case .bodyAcknowledged:
             if exchange.completesBody { sink.transfer(event) }
         case .interimHead(let head): handle(.interim(upload.reply(head, to: exchange)))
-        case .stored, .responseHead: break
+        case .stored: if exchange == .parts { sink.transfer(event) }
+        case .responseHead: break
         case .ended(let end): ended(exchange, end)
         }
     }
@@ -179,6 +196,12 @@ final class ResumableAttempt: TransferControl {
         state.withLock { state in
             state.lastEnd = end
             state.requested.detach()
+        }
+        guard exchange != .parts else {
+            return handle(
+                .partsEnded(
+                    upload.partRecords, areStored: end.resumption?.uploadURL != nil,
+                    acknowledged: end.evidence.acknowledged))
         }
         let transmission = ResumeStateMachine.Transmission(
             isComplete: end.evidence.isBodyComplete, acknowledged: end.evidence.acknowledged, time: end.metrics.total)
@@ -247,7 +270,8 @@ final class ResumableAttempt: TransferControl {
     /// Reports an end with what is known of the whole upload.
     private func report(_ end: TransferEnd?, _ outcome: UploadOutcome) {
         guard var end else { return }
-        var outcome = outcome
+        // That of a part, which may be less certain: its creation may have been rejected.
+        var outcome = end.resumption?.outcome?.lessCertain(than: outcome) ?? outcome
         // A response about the upload's state is a rejection, unless the server may have acted before.
         if case .success = end.result, !outcome.mayHaveActed { outcome = .rejected }
         let summary = upload.summary
@@ -287,6 +311,17 @@ extension ResumableAttempt {
     func cancel() {
         let (control, work) = state.withLock { ($0.requested.cancel(), $0.work.take()) }
         if let control { return control.cancel() }
+        guard let work else { return }
+        work.cancel()
+        endCancelled()
+    }
+
+    /// Ends the attempt after the current request, of which the server might otherwise keep nothing.
+    func stopAfterRequest() {
+        let work = state.withLock { state in
+            state.isStopping = true
+            return state.work.take()
+        }
         guard let work else { return }
         work.cancel()
         endCancelled()

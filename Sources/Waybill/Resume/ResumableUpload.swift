@@ -11,8 +11,12 @@ final class ResumableUpload: Sendable {
     private let harmless: Set<HTTPField.Name>
     /// The request of the current attempt as it would be sent without resumption.
     private let template = Locked<TransferRequest?>(nil)
-    private let store: ResumeRecordStore?
+    private let store: (any ResumeRecordStorage)?
     private let support: ResumeSupportCache
+    private let options: ResumeOptions
+    private let followsRedirects: Bool
+    /// The parts that are uploaded concurrently, once there are any.
+    private let parts = Locked<ResumableParts?>(nil)
 
     /// Creates an upload of a body.
     ///
@@ -27,10 +31,11 @@ final class ResumableUpload: Sendable {
     ///   - followsRedirects: Whether redirects of the upload's URL are followed.
     ///   - store: The storage of the record, or `nil` to keep it in memory only.
     ///   - record: The record of an earlier process.
+    ///   - isPart: Whether the body is a part of that of another upload.
     init(
         _ body: any UploadBody, length: Int64?, options: ResumeOptions, url: String, support: ResumeSupportCache,
         metadata: String?, harmless: Set<HTTPField.Name>, followsRedirects: Bool,
-        store: ResumeRecordStore? = nil, record: ResumeRecord? = nil
+        store: (any ResumeRecordStorage)? = nil, record: ResumeRecord? = nil, isPart: Bool = false
     ) {
         self.body = body
         self.metadata = metadata
@@ -38,10 +43,12 @@ final class ResumableUpload: Sendable {
         self.harmless = harmless
         self.store = store
         self.support = support
+        self.options = options
+        self.followsRedirects = followsRedirects
         machine = Locked(
             ResumeStateMachine(
                 options, length: length, target: url, isForm: !body.parts.isEmpty, support: support[url],
-                followsRedirects: followsRedirects, record: record))
+                followsRedirects: followsRedirects, isPart: isPart, record: record))
     }
 
     /// Sets the request of an attempt as it would be sent without resumption. A redirect may have changed its URL.
@@ -68,7 +75,7 @@ final class ResumableUpload: Sendable {
     }
 
     /// The outcome after an attempt, and whether another one is safe and makes progress likely.
-    var summary: (outcome: UploadOutcome, isRepeatable: Bool, hasAdvanced: Bool) {
+    var summary: (outcome: UploadOutcome, isRepeatable: Bool?, hasAdvanced: Bool) {
         machine.withLock { ($0.outcome, $0.isRepeatable, $0.hasAdvanced) }
     }
 
@@ -96,16 +103,18 @@ final class ResumableUpload: Sendable {
         }
     }
 
-    /// Forgets the upload and returns the request that removes it from the server; `nil` if it was not created, or if the
-    /// server may have acted.
-    func takeRemoval() -> TransferRequest? {
-        let url = machine.withLock { machine -> String? in
-            guard !machine.mayBeProcessed, !machine.isProcessed else { return nil }
+    /// Forgets the upload and returns the requests that remove it, and all its parts, from the server. There are none if
+    /// it was not created, or if the server may have acted.
+    func takeRemovals() -> [TransferRequest] {
+        let url = machine.withLock { machine -> String?? in
+            guard !machine.mayBeProcessed, !machine.isProcessed, machine.record.canContinue else { return nil }
+            machine.record.parts = nil
             return machine.record.url.take()
         }
-        guard let url else { return nil }
+        guard let url else { return [] }
+        let parts = parts.withLock { $0.take() }?.uploads.flatMap { $0.takeRemovals() } ?? []
         store?.remove(isStored: false)
-        return request(for: .delete, url: url)
+        return parts + (url.flatMap { request(for: .delete, url: $0) }.map { [$0] } ?? [])
     }
 
     /// Reads the messages of a dialect.
@@ -128,6 +137,49 @@ final class ResumableUpload: Sendable {
         guard let store else { return then() }
         store.close(then: then)
     }
+}
+
+// MARK: - Parts
+
+extension ResumableUpload {
+    /// Returns the parts for an attempt, and the rate limit of all of them together; `nil` before the first attempt.
+    func partsForAttempt() -> (parts: ResumableParts, rateLimit: ByteCount?)? {
+        guard var template = template.withLock({ $0 }) else { return nil }
+        let (record, url) = machine.withLock { ($0.record, $0.target) }
+        let current = parts.withLock { parts in
+            let current = parts ?? makeParts(record, url: url)
+            parts = current
+            return current
+        }
+        current.storage.set(record)
+        let rateLimit = template.options.rateLimit
+        template.options.rateLimit = rateLimit?.share(of: current.uploads.count)
+        for part in current.uploads { part.setTemplate(template) }
+        return (current, rateLimit)
+    }
+
+    private func makeParts(_ record: ResumeRecord, url: String) -> ResumableParts {
+        var options = options
+        // A part can't be sent as an ordinary request.
+        options.protocol = .tus
+        let storage = PartRecords(record, store)
+        var start: Int64 = 0
+        var uploads: [ResumableUpload] = []
+        for (index, part) in (record.parts ?? []).enumerated() {
+            let range = start..<start + part.length
+            start = range.upperBound
+            uploads.append(
+                ResumableUpload(
+                    RangeBody(body, range: range), length: part.length, options: options, url: url, support: support,
+                    metadata: nil, harmless: harmless, followsRedirects: followsRedirects,
+                    store: PartRecord(index: index, records: storage), record: part.url == nil ? nil : part,
+                    isPart: true))
+        }
+        return ResumableParts(uploads: uploads, storage: storage)
+    }
+
+    /// The records of the parts; empty if there are none.
+    var partRecords: [ResumeRecord] { parts.withLock { $0 }?.storage.parts ?? [] }
 }
 
 extension ResumableUpload {
@@ -154,7 +206,9 @@ extension ResumableUpload {
         request.method = parts.method
         request.url = parts.isToUpload ? other ?? upload ?? target : target
         if !parts.describesBody {
+            let key = request.headers[.idempotencyKey]
             for name in RequestPlan.contentFields { request.headers[name] = nil }
+            if parts.createsUpload { request.headers[.idempotencyKey] = key }
         }
         if !Self.isSameOrigin(request.url, target) {
             request.headers = HTTPFields(request.headers.filter { harmless.contains($0.name) })

@@ -15,12 +15,16 @@ enum ResumeExchange: Sendable, Hashable {
     case delete
     /// Sends the whole body as a request that can't be resumed.
     case ordinary
+    /// Uploads the parts of the body concurrently. It consists of many requests, and reports them as one.
+    case parts
+    /// Joins the uploads of all parts, given by their URLs in order.
+    case concatenate([String])
 
     /// The range of the body that the request carries; `nil` for a request without a body.
     var range: Range<Int64>? {
         switch self {
         case .create(let range, _), .append(let range, _): range
-        case .options, .offset, .delete, .ordinary: nil
+        case .options, .offset, .delete, .ordinary, .parts, .concatenate: nil
         }
     }
 
@@ -28,8 +32,8 @@ enum ResumeExchange: Sendable, Hashable {
     var completesBody: Bool {
         switch self {
         case .create(_, let isLast), .append(_, let isLast): isLast
-        case .ordinary: true
-        case .options, .offset, .delete: false
+        case .ordinary, .concatenate: true
+        case .options, .offset, .delete, .parts: false
         }
     }
 }
@@ -42,6 +46,9 @@ struct ResumeRequest: Sendable, Hashable {
     var fields: HTTPFields
     /// Whether the request also has the fields that describe the body, such as `Content-Type`.
     var describesBody = false
+    /// Whether the request creates what the caller uploads, and so has the idempotency key. A part of it has none: the
+    /// server would take all parts for one.
+    var createsUpload = false
 }
 
 /// A response as the state machine needs it, independent of the protocol.
@@ -98,13 +105,15 @@ enum ResumeDialect: String, Sendable, Hashable, Codable {
         var length: Int64?
         /// Whether the upload was created without its length.
         var isLengthDeferred = false
+        /// Whether the upload is a part of another one.
+        var isPart = false
         /// The metadata of a tus upload.
         var metadata: String?
         /// Whether a proxy does not allow HEAD, PATCH or DELETE.
         var avoidsMethods = false
     }
 
-    /// Returns a request. It must be one of this protocol, not ``ResumeExchange/ordinary``.
+    /// Returns a request. It must be one of this protocol, not ``ResumeExchange/ordinary`` or ``ResumeExchange/parts``.
     func request(for exchange: ResumeExchange, _ context: Context) -> ResumeRequest {
         self == .tus ? tusRequest(for: exchange, context) : draftRequest(for: exchange, context)
     }
@@ -134,7 +143,7 @@ extension ResumeDialect {
     private func draftRequest(for exchange: ResumeExchange, _ context: Context) -> ResumeRequest {
         var fields: HTTPFields = [.uploadDraftInteropVersion: "\(interopVersion)"]
         switch exchange {
-        case .options, .ordinary:
+        case .options, .ordinary, .parts, .concatenate:
             return ResumeRequest(method: .options, isToUpload: false, fields: fields)
         case .create(_, let isLast):
             fields[.uploadComplete] = isLast ? "?1" : "?0"
@@ -190,14 +199,15 @@ extension ResumeDialect {
     private func tusRequest(for exchange: ResumeExchange, _ context: Context) -> ResumeRequest {
         var fields: HTTPFields = [.tusResumable: Self.tusVersion]
         switch exchange {
-        case .options, .ordinary:
+        case .options, .ordinary, .parts:
             return ResumeRequest(method: .options, isToUpload: false, fields: [:])
         case .create(let range, _):
             fields[.uploadLength] = context.length.map { "\($0)" }
             if context.length == nil { fields[.uploadDeferLength] = "1" }
             fields[.uploadMetadata] = context.metadata
+            if context.isPart { fields[.uploadConcat] = "partial" }
             if !range.isEmpty { fields[.contentType] = Self.tusContentType }
-            return ResumeRequest(method: .post, isToUpload: false, fields: fields)
+            return ResumeRequest(method: .post, isToUpload: false, fields: fields, createsUpload: !context.isPart)
         case .offset:
             return overriding(.head, fields, context)
         case .append(let range, let isLast):
@@ -207,6 +217,10 @@ extension ResumeDialect {
             return overriding(.patch, fields, context)
         case .delete:
             return overriding(.delete, fields, context)
+        case .concatenate(let urls):
+            fields[.uploadConcat] = "final;" + urls.joined(separator: " ")
+            fields[.uploadMetadata] = context.metadata
+            return ResumeRequest(method: .post, isToUpload: false, fields: fields, createsUpload: true)
         }
     }
 
@@ -261,6 +275,7 @@ extension HTTPField.Name {
     static let uploadDeferLength = Self("Upload-Defer-Length")!
     static let uploadLimit = Self("Upload-Limit")!
     static let uploadMetadata = Self("Upload-Metadata")!
+    static let uploadConcat = Self("Upload-Concat")!
     static let tusResumable = Self("Tus-Resumable")!
     static let tusVersion = Self("Tus-Version")!
     static let tusExtension = Self("Tus-Extension")!

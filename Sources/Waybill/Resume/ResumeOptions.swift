@@ -47,7 +47,8 @@ public struct ResumeOptions: Sendable, Hashable {
     /// The protocol.
     public var `protocol`: ResumeProtocol
     /// The length below which a body is sent as an ordinary request, because the additional requests cost more than
-    /// sending it again. Applies only to ``ResumeProtocol/automatic``. 1 MiB by default.
+    /// sending it again. Applies only to ``ResumeProtocol/automatic``. Also the minimum length of a parallel part. 1 MiB
+    /// by default.
     public var minimumLength: ByteCount = .mebibytes(1)
     /// The length of the first append. It is adapted to the connection later. 4 MiB by default.
     public var firstAppend: ByteCount = .mebibytes(4)
@@ -59,6 +60,17 @@ public struct ResumeOptions: Sendable, Hashable {
     /// The time that an append should take. A shorter time loses less after an interruption, because some servers and
     /// proxies discard the bytes of an incomplete request. 15 seconds by default.
     public var appendTime: Duration = .seconds(15)
+    /// The maximum number of parts of the body that are sent concurrently, with HTTP/1.1 each on a connection of its own,
+    /// from 1 to 16; other values count as the nearest of these. 1 by default, which sends the body in order.
+    ///
+    /// Parts make an upload faster where one connection does not use the whole bandwidth. Only tus supports them, with
+    /// its extension `concatenation`: each part is a resumable upload, and a last request joins them. Without that
+    /// extension in the server's response to OPTIONS, the body is sent in order, without an error. So is a body that does
+    /// not consist of files and bytes in memory. Each part has at least ``minimumLength``, so a short body has fewer parts.
+    ///
+    /// If the response to the last request is lost, the outcome is ``WaybillCore/UploadOutcome/unknown``: a second request
+    /// could create a second file. Without parts, the server can be asked.
+    public var parallelParts = 1
     /// The metadata of a tus upload. Names must be ASCII without spaces and commas. `nil` sends the file name and the
     /// content type as `filename` and `filetype`, if there are any.
     public var metadata: [String: String]?

@@ -15,6 +15,9 @@ struct ResumeRecord: Sendable, Hashable, Codable {
     var limits = ResumeLimits()
     /// The name of the checksum of the appends.
     var checksum: String?
+    /// The records of the parts of a tus upload whose parts are sent concurrently; `nil` for any other. Then there is no
+    /// URL, and ``isCompleting`` is whether the request that joins the parts may have been sent.
+    var parts: [ResumeRecord]?
 
     init(length: Int64) {
         self.length = length

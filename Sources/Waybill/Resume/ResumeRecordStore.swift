@@ -16,7 +16,7 @@ private struct StoredResumeRecord: Codable {
     init?(_ bytes: [UInt8], of fingerprint: BodyFingerprint, length: Int64) {
         guard let stored = try? JSONDecoder().decode(Self.self, from: Data(bytes)), stored.version == 1,
             stored.format == Self(body: "", record: stored.record).format, stored.body == "\(fingerprint)",
-            stored.record.length == length, stored.record.url != nil
+            stored.record.length == length, stored.record.canContinue, stored.record.hasWholeBody
         else { return nil }
         self = stored
     }
@@ -32,9 +32,18 @@ private struct StoredResumeRecord: Codable {
     }
 }
 
-/// The storage of the record of one upload: a file, or the row of a queue. Its operations are performed in the order of
-/// the calls.
-final class ResumeRecordStore: Sendable {
+/// The storage of the record of one upload. Its operations are performed in the order of the calls.
+protocol ResumeRecordStorage: Sendable {
+    /// Writes the record, and calls the closure when it is on the disk or could not be written.
+    func save(_ record: ResumeRecord, then: @escaping @Sendable () -> Void)
+    /// Removes the record, because the server has the whole body (`isStored`) or because it has lost the upload.
+    func remove(isStored: Bool)
+    /// Releases the record for other uploads, and then calls the closure.
+    func close(then: @escaping @Sendable () -> Void)
+}
+
+/// The storage of a record in a file, or in the row of a queue.
+final class ResumeRecordStore: ResumeRecordStorage {
     private let read: @Sendable () async throws(UploadError) -> [UInt8]?
     private let write: @Sendable ([UInt8]) async -> Void
     private let erase: @Sendable (_ isStored: Bool) async -> Void
@@ -80,7 +89,6 @@ final class ResumeRecordStore: Sendable {
     /// Sets the boundary of the form, which is written with each record.
     func setBoundary(_ text: String?) { identity.withLock { $0.boundary = text } }
 
-    /// Writes the record, and calls the closure when it is on the disk or could not be written.
     func save(_ record: ResumeRecord, then: @escaping @Sendable () -> Void) {
         let (body, boundary) = identity.withLock { $0 }
         let bytes = StoredResumeRecord(body: body, boundary: boundary, record: record).encoded
@@ -90,10 +98,8 @@ final class ResumeRecordStore: Sendable {
         }
     }
 
-    /// Removes the record, because the server has the whole body (`isStored`) or because it has lost the upload.
     func remove(isStored: Bool) { enqueue { [erase] in await erase(isStored) } }
 
-    /// Releases the record for other uploads, and then calls the closure.
     func close(then: @escaping @Sendable () -> Void) {
         enqueue { [release] in
             release()

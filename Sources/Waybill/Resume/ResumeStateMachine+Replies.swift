@@ -12,7 +12,8 @@ extension ResumeStateMachine {
         case .offset: return answered(reply)
         case .append(let range, let isLast): return appended(reply, range, isLast: isLast, transmission)
         case .ordinary: return finish(.last(isFinal: true))
-        case .delete: return []
+        case .concatenate: return concatenated(reply)
+        case .delete, .parts: return []
         }
     }
 
@@ -35,7 +36,8 @@ extension ResumeStateMachine {
             guard exchange.completesBody, transmission.isComplete else { return finish(.last(isFinal: false)) }
             mayBeProcessed = true
             return record.url == nil ? finish(.last(isFinal: false)) : holdAndAsk()
-        case .delete: return []
+        case .concatenate: return concatenationFailed(transmission)
+        case .delete, .parts: return []
         }
     }
 

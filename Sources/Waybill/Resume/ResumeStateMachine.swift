@@ -37,6 +37,8 @@ struct ResumeStateMachine: Sendable {
         case saved(ResumeRecord)
         /// The wait is over.
         case waited
+        /// The requests of the parts have ended, with these records. `areStored`: each part is stored completely.
+        case partsEnded([ResumeRecord], areStored: Bool, acknowledged: Int64)
         /// The body was read up to this offset. `isEnd`: it ends there.
         case available(Int64, isEnd: Bool)
     }
@@ -105,6 +107,8 @@ struct ResumeStateMachine: Sendable {
     var target: String
     /// Whether the body is a form, which tus does not support.
     let isForm: Bool
+    /// Whether the upload is a part of another one. Then the server never acts on it.
+    let isPart: Bool
     /// What is known of the server.
     var support: ResumeSupport
     var dialect = ResumeDialect.draft8
@@ -143,8 +147,9 @@ struct ResumeStateMachine: Sendable {
 
     init(
         _ options: ResumeOptions, length: Int64?, target: String, isForm: Bool, support: ResumeSupport,
-        followsRedirects: Bool = true, record: ResumeRecord? = nil
+        followsRedirects: Bool = true, isPart: Bool = false, record: ResumeRecord? = nil
     ) {
+        self.isPart = isPart
         self.followsRedirects = followsRedirects
         isLoaded = record != nil
         self.options = options
@@ -173,6 +178,8 @@ struct ResumeStateMachine: Sendable {
         case (.exchanging(let exchange), .failed(let transmission)): failed(exchange, transmission)
         case (.saving, .saved(record)): continueUpload()
         case (.waiting, .waited): ask()
+        case (.exchanging(.parts), .partsEnded(let parts, let areStored, let acknowledged)):
+            partsEnded(parts, areStored: areStored, acknowledged: acknowledged)
         case (.reading, .available(let end, let isEnd)): available(end, isEnd: isEnd)
         default: []
         }
@@ -183,11 +190,12 @@ struct ResumeStateMachine: Sendable {
         if isProcessed { return .processed }
         if mayBeProcessed { return .unknown }
         let bytes = max(record.offset, acknowledged)
-        return bytes == 0 && record.url == nil ? .notSent : .incomplete(acknowledged: bytes)
+        return bytes == 0 && !record.canContinue ? .notSent : .incomplete(acknowledged: bytes)
     }
 
-    /// Whether another attempt can't make the server act twice.
-    var isRepeatable: Bool { record.url != nil || !mayBeProcessed }
+    /// Whether another attempt can't make the server act twice; `nil` if that depends on the method. tus creates an upload
+    /// by POST, whatever the method.
+    var isRepeatable: Bool? { record.url != nil || !mayBeProcessed ? true : dialect == .tus ? false : nil }
     /// Whether the server has stored more than before the attempt.
     var hasAdvanced: Bool { record.offset - storedBefore >= min(Self.smallestAdvance, max(1, length - storedBefore)) }
     /// Fewer bytes are no progress: a server could otherwise prolong an upload indefinitely.
@@ -196,7 +204,7 @@ struct ResumeStateMachine: Sendable {
     /// The values for the requests.
     func context(method: HTTPRequest.Method, metadata: String?) -> ResumeDialect.Context {
         ResumeDialect.Context(
-            method: method, length: knownLength, isLengthDeferred: isLengthDeferred, metadata: metadata,
+            method: method, length: knownLength, isLengthDeferred: isLengthDeferred, isPart: isPart, metadata: metadata,
             avoidsMethods: avoidsMethods)
     }
 }
@@ -210,8 +218,10 @@ extension ResumeStateMachine {
         redirectedURL = nil
         acknowledged = 0
         storedBefore = record.offset
+        storedURL = nil
+        if record.parts != nil { return continueParts() }
         guard record.url == nil else { return ask() }
-        if support.isKnown { return choose() }
+        if support.isKnown || isPart { return choose() }
         dialect = .draft8
         return send(.options)
     }
@@ -233,8 +243,8 @@ extension ResumeStateMachine {
             dialect = usesTus ? .tus : support.usesDraft6 ? .draft6 : .draft8
         }
         if let limits = support.limits { record.limits = limits }
-        if let minimum = record.limits.minimumLength, length < minimum { return send(.ordinary) }
-        return failIfTooLong() ?? create()
+        if let minimum = record.limits.minimumLength, length < minimum, !isPart { return send(.ordinary) }
+        return failIfTooLong() ?? createParts() ?? create()
     }
 
     mutating func create() -> [Action] {
@@ -257,7 +267,7 @@ extension ResumeStateMachine {
         else {
             return send(.create(0..<0, isLast: length == 0))
         }
-        return send(.create(0..<count, isLast: count == length))
+        return send(.create(0..<count, isLast: count == length && !isPart))
     }
 
     mutating func failIfTooLong() -> [Action]? {
@@ -307,7 +317,10 @@ extension ResumeStateMachine {
 
     /// Sends the next part of the body.
     mutating func continueUpload() -> [Action] {
-        guard record.offset < length || dialect != .tus || isLengthDeferred else { return ask() }
+        if let parts = record.parts { return send(.concatenate(parts.compactMap(\.url))) }
+        guard record.offset < length || dialect != .tus || isLengthDeferred else {
+            return isPart ? finishWithResponse() : ask()
+        }
         guard let count = appendSize.length(at: record.offset, of: length, limits: record.limits) else {
             return fail(.resumptionFailed, "The limits of the server allow no append.")
         }
@@ -321,7 +334,7 @@ extension ResumeStateMachine {
             step = .reading
             return [.read(availableEnd..<range.upperBound + 1)]
         }
-        let isLast = range.upperBound == length
+        let isLast = range.upperBound == length && !isPart
         // On the disk first: after a crash, the record alone tells that the server may have acted, and how many bytes it
         // can have.
         if isLast && !record.isCompleting || record.longestAppend < count {
@@ -366,40 +379,6 @@ extension ResumeStateMachine {
         acknowledged = offset
         let stored = Action.stored(StoredProgress(bytes: offset, isConfirmed: true))
         return isNew ? [.save(record), stored] : [stored]
-    }
-
-    mutating func finish(_ ending: Ending) -> [Action] {
-        step = .idle
-        return [.finish(ending)]
-    }
-
-    mutating func fail(_ code: UploadError.Code, _ message: String) -> [Action] {
-        finish(.failed(code, message, outcome))
-    }
-
-    /// Finishes with the response of the application.
-    mutating func finishWithResponse() -> [Action] {
-        let isKnown = record.url != nil
-        if dialect == .tus { storedURL = record.url }
-        record = ResumeRecord(length: length)
-        mayBeProcessed = false
-        return (isKnown ? [.forget(isStored: true)] : []) + finish(.last(isFinal: true))
-    }
-
-    /// Removes the upload at the server, forgets it and fails.
-    mutating func abandonAndFail(_ code: UploadError.Code, _ message: String) -> [Action] {
-        let ending = Ending.failed(code, message, outcome)
-        guard let url = record.url else { return finish(ending) }
-        return [.abandon(url: url)] + forget() + finish(ending)
-    }
-
-    /// Forgets the upload, so that the next one starts anew.
-    mutating func forget() -> [Action] {
-        record = ResumeRecord(length: length)
-        interrupted = nil
-        redirectedURL = nil
-        sentEnd = 0
-        return [.forget(isStored: false)]
     }
 
     private static let maximumQuestions = 8

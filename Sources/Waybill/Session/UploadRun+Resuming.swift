@@ -26,7 +26,11 @@ extension UploadRun {
         }
         if options.protocol == .automatic, let length, length < options.minimumLength.bytes { return (body, nil) }
         let metadata = try TusMetadata.field(for: request.content, type: body.contentType, options: options)
-        let found = try await findRecord(of: body, options, plan)
+        let fingerprint = (body as? any FingerprintedBody)?.fingerprint
+        let found = try await findRecord(of: body, fingerprint, options, plan)
+        var options = options
+        // Other bodies may have one reader at a time, such as the copy of a stream.
+        if fingerprint == nil { options.parallelParts = 1 }
         let body = found?.body ?? body
         let resumable = ResumableUpload(
             body, length: length, options: options, url: plan.url, support: core.resumeSupport, metadata: metadata,
@@ -36,10 +40,9 @@ extension UploadRun {
     }
 
     private func findRecord(
-        of body: any UploadBody, _ options: ResumeOptions, _ plan: RequestPlan
+        of body: any UploadBody, _ fingerprint: BodyFingerprint?, _ options: ResumeOptions, _ plan: RequestPlan
     ) async throws(UploadError) -> (body: any UploadBody, storage: ResumeRecordStore, record: ResumeRecord?)? {
-        guard let length = body.length, var fingerprint = (body as? any FingerprintedBody)?.fingerprint
-        else { return nil }
+        guard let length = body.length, var fingerprint else { return nil }
         for text in [plan.method.rawValue, plan.url, options.protocol.description] { fingerprint.add(text) }
         let claimed = try await options.records?.claim(fingerprint)
         guard let storage = plan.options.resumeBox?.storage ?? claimed else { return nil }
@@ -87,7 +90,7 @@ extension UploadRun {
     }
 
     /// Removes a resumable upload from the server if it will not be continued: the caller has cancelled it, or its body
-    /// can't be read. That request is sent once, without waiting for its response.
+    /// can't be read. Each request is sent once, without waiting for its response.
     func removeFromServer(
         _ resumable: ResumableUpload, after result: Result<UploadResponse, UploadError>, _ core: SessionCore
     ) {
@@ -95,8 +98,10 @@ extension UploadRun {
         guard let plan, case .failure(let error) = result else { return }
         let keeps = withResources { $0.keepsRemoteUpload } || plan.options.resumeBox?.storage != nil
         let isBodyLost = (error.cause as? TransferError)?.code == .bodyFailed
-        guard error.isCancelled && !keeps || isBodyLost, let request = resumable.takeRemoval() else { return }
+        guard error.isCancelled && !keeps || isBodyLost else { return }
         let hop = withResources { $0.hop } ?? plan.firstHop
-        _ = launch(request, attempt: error.attempts.count, hop, accepts: .only([]), core, IgnoringSink())
+        for request in resumable.takeRemovals() {
+            _ = launch(request, attempt: error.attempts.count, hop, accepts: .only([]), core, IgnoringSink())
+        }
     }
 }

@@ -88,6 +88,9 @@ extension PutCommand {
     ) throws(CommandFailure) -> [QueueRun<DurableFileUpload>.Entry] {
         try QueueCheck.url(url)
         try checkRecords()
+        if store.partsAtOnce != nil {
+            throw .usage("--parts-at-once can't be combined with --queue for a tus server. Leave it out.")
+        }
         let headers = try QueueCheck.headers(request.header)
         let (credential, idempotency) = (try queue.requestCredential(), try queue.requestIdempotency())
         let metadata: [String: String]

@@ -25,8 +25,9 @@ extension PutCommand {
     }
 
     /// Returns the options of uploads to a tus server.
-    func resumeOptions() -> ResumeOptions {
+    func resumeOptions() throws(StoreError) -> ResumeOptions {
         var resume = ResumeOptions(.tus)
+        resume.parallelParts = try store.checkedPartsAtOnce() ?? 1
         if let path = store.records { resume.records = ResumeRecordDirectory(path: path) }
         if store.doesNotResume { resume.records = nil }
         return resume

@@ -33,7 +33,7 @@ enum PutOptionTable {
         Row(name: "up-host", stores: [.qiniu]) { !$0.store.upHosts.isEmpty },
         Row(name: "forbid-overwrite", stores: [.oss, .qiniu]) { $0.object.forbidsOverwrite },
         Row(name: "part-size", stores: [.oss, .qiniu]) { $0.store.partSize != nil },
-        Row(name: "parts-at-once", stores: [.oss, .qiniu]) { $0.store.partsAtOnce != nil },
+        Row(name: "parts-at-once", stores: [.oss, .qiniu, .tus]) { $0.store.partsAtOnce != nil },
         Row(name: "content-type", stores: [.oss, .qiniu, .tus]) { $0.object.contentType != nil },
         Row(name: "meta", stores: [.oss, .qiniu, .tus]) { !$0.object.metadata.isEmpty },
         Row(name: "records", stores: [.oss, .qiniu, .tus]) { $0.store.records != nil },

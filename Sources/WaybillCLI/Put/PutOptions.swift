@@ -76,7 +76,9 @@ struct PutStoreOptions: ParsableArguments {
 
     @Option(
         name: .customLong("parts-at-once"),
-        help: ArgumentHelp("The maximum number of concurrent parts per file. Default: 5.", valueName: "number"))
+        help: ArgumentHelp(
+            "The maximum number of concurrent parts per file. Default: 5; with tus+, 1, and at most 16.",
+            valueName: "number"))
     var partsAtOnce: Int?
 
     func checkedPartsAtOnce() throws(StoreError) -> Int? {

@@ -142,8 +142,8 @@ enum PutTargets {
                     bucket: bucket, command, options,
                     session: command.session(console, rate: options.transfer.rateLimit))
             case .tus(let url):
-                return TusTarget(
-                    url, headers: fields.headers, metadata: try command.object.tusMetadata(),
+                return try TusTarget(
+                    url, headers: fields.headers, metadata: command.object.tusMetadata(),
                     session: command.session(console, rate: options.transfer.rateLimit), options: options,
                     resume: command.resumeOptions())
             case .presigned(let url):

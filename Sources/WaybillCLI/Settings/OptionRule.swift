@@ -101,6 +101,7 @@ extension OptionRule {
             put(["insecure", "idempotency", "idempotency-window"]) { call, _ in
                 call.store == .presigned || call.store == .tus
             },
+            put(["parts-at-once"]) { call, _ in !(call.store == .tus && call.has("queue")) },
             put(["recursive"]) { call, _ in call.store != .presigned },
             put(["credential"]) { call, setting in
                 call.store == .presigned || call.store == .tus || !setting.value.contains("=")

@@ -84,7 +84,9 @@ import Testing
         let server = try ResumableServer(.tus)
         let (small, large) = (try folder.write("a.txt", "text"), try folder.writeSparse("film.mp4", size: 9_000_000))
         let words = ["put", "--queue", "-q", small, large, "tus+" + server.url("/files")]
-        for more in [["--no-resume"], ["--records", "x"], ["--acl", "private"], ["--retry", "2"]] {
+        for more in [
+            ["--no-resume"], ["--records", "x"], ["--acl", "private"], ["--retry", "2"], ["--parts-at-once", "2"],
+        ] {
             let refused = try await run(words + more)
             #expect(refused.exit == .status(2), "\(more): \(refused.errorText)")
         }

@@ -45,7 +45,6 @@ private func stream(
     _ = status
 }
 
-// none: parallelUploads
 // none: uploadDataDuringCreation
 // none: overridePatchMethod
 
@@ -59,6 +58,9 @@ private func options(_ options: inout UploadOptions, _ refresher: some Credentia
     // row: chunkSize
     options.resume?.maximumAppend = .mebibytes(6)
     options.resume?.appendMultiple = .kibibytes(256)
+    // end
+    // row: parallelUploads
+    options.resume?.parallelParts = 4
     // end
     // row: onShouldRetry
     options.retry.statuses = [503]

@@ -47,6 +47,14 @@ private func durable(_ form: MultipartForm, _ url: String) async throws {
     print(form)
 }
 
+private func parts() -> UploadOptions {
+    // snippet: parts
+    var options = UploadOptions.resumable(.tus)
+    options.resume?.parallelParts = 4
+    // end
+    return options
+}
+
 private func tus(_ session: UploadSession, _ tusURL: String) async throws {
     // snippet: tus
     let stored = try await session.upload(.file(path: "film.mp4"), to: tusURL, method: .post, options: .resumable(.tus))

@@ -38,7 +38,9 @@ extension ResumableServer {
                 var end: Int?
                 if let offset, let contentLength { end = offset + contentLength }
                 let whole = upload?.length ?? length
-                kind = Self.tusKind(method, id != nil, reachesEnd: whole.map { $0 <= end ?? -1 } ?? false)
+                kind = Self.tusKind(
+                    method, id != nil, reachesEnd: whole.map { $0 <= end ?? -1 } ?? false,
+                    isFinal: request.value(of: "Upload-Concat")?.hasPrefix("final;") == true)
             default: kind = Self.draftKind(method, id != nil, completes)
             }
             // Without a valid `Upload-Complete`, a request to another path does not use the draft.
@@ -89,12 +91,14 @@ extension ResumableServer {
             }
         }
 
-        private static func tusKind(_ method: String, _ isUpload: Bool, reachesEnd: Bool) -> Kind {
+        private static func tusKind(
+            _ method: String, _ isUpload: Bool, reachesEnd: Bool, isFinal: Bool
+        ) -> Kind {
             switch method {
             case "HEAD": .offset
             case "PATCH": reachesEnd ? .finish : .append
             case "DELETE": .delete
-            case "POST" where !isUpload: .create
+            case "POST" where !isUpload: isFinal ? .concatenate : .create
             default: .ordinary
             }
         }

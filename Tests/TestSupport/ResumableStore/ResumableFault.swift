@@ -5,6 +5,8 @@ extension ResumableServer {
         case options
         /// The creation of an upload, with or without content.
         case create
+        /// The concatenation of partial uploads (tus).
+        case concatenate
         /// The retrieval of an offset.
         case offset
         /// An append that does not complete the upload.

@@ -100,6 +100,9 @@ extension ResumableServer {
         /// ``ResumableServer/forget(_:status:)``.
         package var uploadExpires: String?
 
+        /// tus: whether partial uploads remain accessible after their concatenation.
+        package var keepsParts = true
+
         /// The status for uploads that were deleted, invalidated or forgotten. An unknown upload is always `404`.
         package var goneStatus = 404
         /// Whether uploads remain accessible after they are complete.

@@ -9,7 +9,7 @@ extension ResumableServer.Rules {
         guard versions.count == 1, settings.tusVersions.contains(versions[0]) else {
             return .respond(tus(412, [("Tus-Version", settings.tusVersions.joined(separator: ","))]))
         }
-        if call.kind == .create { return createTus(&state) }
+        if [.create, .concatenate].contains(call.kind) { return createTus(&state) }
         switch find(&state, isTus: true) {
         case .failure(let refusal): return .respond(tus(refusal.status))
         case .success(let index):
@@ -96,11 +96,13 @@ extension ResumableServer.Rules {
             return .respond(tus(400))
         }
         var whole = Server.Content(keeps: settings.keepsBodies)
+        var parts: [String] = []
         for url in urls {
             guard let id = Server.Call.uploadID(in: String(url), settings), let upload = state.upload(id),
                 upload.part == .partial, upload.goneStatus == nil, upload.isComplete
             else { return .respond(tus(400)) }
             whole.append(upload.content)
+            parts.append(id)
         }
         if let limit = settings.limits.maxSize, whole.size > limit { return .respond(tus(413)) }
         let index = state.create(call, .tus, settings, number)
@@ -109,6 +111,9 @@ extension ResumableServer.Rules {
         state.uploads[index].length = whole.size
         state.uploads[index].content = whole
         state.completeIfWhole(index)
+        if !settings.keepsParts {
+            for part in parts { state.forget(part, status: settings.goneStatus) }
+        }
         return .respond(created(state.uploads[index], withOffset: false))
     }
 

@@ -45,7 +45,7 @@ struct ModelResumeServer {
         case .create(let range, let isLast): return create(range, isLast: isLast, isFaulty, &random)
         case .offset: return offset(isFaulty)
         case .append(let range, let isLast): return append(range, isLast: isLast, isFaulty, &random)
-        case .delete, .ordinary:
+        case .delete, .ordinary, .parts, .concatenate:
             violation = "\(exchange)"
             return .failed(.init())
         }

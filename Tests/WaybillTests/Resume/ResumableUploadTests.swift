@@ -272,6 +272,18 @@ import WaybillTesting
         #expect(requests.allSatisfy { $0.value(of: "Authorization") == nil && $0.value(of: "Cookie") == nil })
     }
 
+    @Test func `an honoured idempotency key is sent with the creation of a tus upload`() async throws {
+        let server = try ResumableServer(.tus)
+        server.script(.on(.create, 1, .respond(ScriptedResponse(500))))
+        var options = options(.tus)
+        options.idempotency = .honoured(window: .seconds(600))
+        options.retry.statuses = [500]
+        _ = try await session().upload(
+            .data(SeededGenerator.pattern(50_000)), to: server.url(), method: .post, options: options)
+        let keys = server.state.requests(.create).map { $0.value(of: "Idempotency-Key") }
+        #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
+    }
+
     // MARK: - Records
 
     @Test func `another session continues a form from its record`() async throws {

@@ -7,7 +7,9 @@ import WaybillCore
 
 /// The conformance list.
 enum ResumeCases {
-    static var table: [ResumeCase] { discovery + creation + offsets + appends + streams + checksums + edges + life }
+    static var table: [ResumeCase] {
+        discovery + creation + offsets + appends + streams + checksums + edges + life + parts
+    }
 
     static func row(_ name: String, _ change: (inout ResumeCase) -> Void = { _ in }) -> ResumeCase {
         var row = ResumeCase(name)
@@ -175,6 +177,13 @@ enum ResumeCases {
                 #expect(state.requests(.create).count == 2)
                 #expect(state.requests(.append).contains { $0.bodyBytes == 25_000 })
             }
+        },
+        row("a lost creation with the whole body is not repeated, because it would create a second file") { row in
+            row.dialects = [.tus]
+            row.length = 50_000
+            row.configure = { $0.tusExtensions.append("creation-with-upload") }
+            row.prepare = { $0.script(.on(.create, 1, .loseResponse(.reset))) }
+            row.expected = .failed(.connectionLost, .unknown, runs: 1)
         },
         row("an empty body is one request") { row in
             row.length = 0

@@ -50,7 +50,7 @@ import WaybillCore
             run.outcome = machine.outcome
             if case .last(true) = run.ending { return run }
             if case .failed = run.ending { return run }
-            guard machine.isRepeatable else { return run }
+            guard machine.isRepeatable == true else { return run }
             // Sometimes another process continues from the record, which a stream does not have.
             if !isUnknown, Int.random(in: 0..<4, using: &random) == 0 {
                 machine = Self.machine(options, length, savedRecord)

@@ -1,0 +1,40 @@
+import WaybillCore
+
+// The end of an attempt.
+
+extension ResumeStateMachine {
+    mutating func finish(_ ending: Ending) -> [Action] {
+        step = .idle
+        return [.finish(ending)]
+    }
+
+    mutating func fail(_ code: UploadError.Code, _ message: String) -> [Action] {
+        finish(.failed(code, message, outcome))
+    }
+
+    /// Finishes with the response of the application.
+    mutating func finishWithResponse() -> [Action] {
+        let isKnown = record.url != nil
+        if dialect == .tus { storedURL = record.url }
+        if isPart { return finish(.last(isFinal: true)) }
+        record = ResumeRecord(length: length)
+        mayBeProcessed = false
+        return (isKnown ? [.forget(isStored: true)] : []) + finish(.last(isFinal: true))
+    }
+
+    /// Removes the upload at the server, forgets it and fails.
+    mutating func abandonAndFail(_ code: UploadError.Code, _ message: String) -> [Action] {
+        let ending = Ending.failed(code, message, outcome)
+        guard let url = record.url else { return finish(ending) }
+        return [.abandon(url: url)] + forget() + finish(ending)
+    }
+
+    /// Forgets the upload, so that the next one starts anew.
+    mutating func forget() -> [Action] {
+        record = ResumeRecord(length: length)
+        interrupted = nil
+        redirectedURL = nil
+        sentEnd = 0
+        return [.forget(isStored: false)]
+    }
+}
