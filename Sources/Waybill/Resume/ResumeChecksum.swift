@@ -35,7 +35,7 @@ public struct ResumeChecksum: Sendable {
         self.compute = compute
     }
 
-    /// Returns the name that a protocol has for it; `nil` if there is none.
+    /// Returns the name that a protocol has for it; `nil` if it has no name there.
     func name(in dialect: ResumeDialect) -> String? { dialect == .tus ? name : digestName }
 }
 
