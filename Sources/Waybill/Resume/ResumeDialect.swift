@@ -74,6 +74,9 @@ struct ResumeReply: Sendable, Hashable {
     var isSuccess: Bool { 200...299 ~= status }
     /// Whether the upload does not exist.
     var isGone: Bool { status == 404 || status == 410 }
+    /// Whether the content of the request may be lost, because it took too long, or because a proxy lost the server.
+    /// Less content is then more likely to arrive.
+    var mayHaveLostContent: Bool { [408, 500, 502, 504].contains(status) }
     var isRedirect: Bool { status == 307 || status == 308 }
     /// Whether the server, or a proxy before it, does not allow the method.
     var rejectsMethod: Bool { status == 405 || status == 501 }

@@ -27,7 +27,7 @@ extension ResumeStateMachine {
         case .offset:
             // A record whose URL is at another origin may be useless forever.
             let isUseless = isLoaded && !mayBeProcessed && !isAtTarget(record.url)
-            return (isUseless ? forget() : []) + finish(hasHeldEnd ? .held : .last(isFinal: false))
+            return (isUseless ? forget() : []) + finish(heldEnd == .failure ? .held : .last(isFinal: false))
         case .append(let range, _) where isProcessed && range.isEmpty: return failProcessed()
         case .create, .append:
             interrupted = exchange.range
@@ -42,8 +42,8 @@ extension ResumeStateMachine {
     }
 
     /// Asks the server at once whether it has acted, so that the outcome is known even without another attempt.
-    private mutating func holdAndAsk() -> [Action] {
-        hasHeldEnd = true
+    private mutating func holdAndAsk(_ end: HeldEnd = .failure) -> [Action] {
+        heldEnd = end
         return [.hold] + ask()
     }
 
@@ -122,6 +122,7 @@ extension ResumeStateMachine {
             loseCreation(range, isLimit: true)
             return create()
         }
+        if reply.mayHaveLostContent, !range.isEmpty, record.url == nil { loseCreation(range, isLimit: false) }
         guard reply.isSuccess else { return creationFailed(reply, isLast: isLast, transmission) }
         guard dialect != .tus || reply.isOfProtocol else {
             return finish(
@@ -206,7 +207,7 @@ extension ResumeStateMachine {
             return ask()
         }
         if reply.isRedirect { return redirected(reply) }
-        return finish(hasHeldEnd ? .held : .last(isFinal: false))
+        return finish(heldEnd == .failure ? .held : .last(isFinal: false))
     }
 
     private mutating func answeredOffset(_ reply: ResumeReply) -> [Action] {
@@ -241,7 +242,8 @@ extension ResumeStateMachine {
         let isComplete = dialect == .tus && offset == length
         if isComplete, reply.length != nil || !isLengthDeferred { return actions + finishWithResponse() }
         mayBeProcessed = false
-        if hasHeldEnd { return actions + finish(.held) }
+        if heldEnd == .failure { return actions + finish(.held) }
+        heldEnd = .none
         return actions + continueUpload()
     }
 
@@ -272,7 +274,7 @@ extension ResumeStateMachine {
                         + "the server before you send it again.")
         }
         let actions = forget()
-        return actions + (hasHeldEnd ? finish(.held) : create())
+        return actions + (heldEnd == .none ? create() : finish(.held))
     }
 
     private mutating func redirected(_ reply: ResumeReply) -> [Action] {
@@ -299,15 +301,18 @@ extension ResumeStateMachine {
         }
         acknowledged = max(acknowledged, range.lowerBound + transmission.acknowledged)
         if reply.isSuccess { return appendedSuccessfully(reply, range, isLast: isLast, transmission) }
+        if reply.mayHaveLostContent, !range.isEmpty { interrupted = range }
+        // Some servers of version 6 do not mark the application's response.
+        let mayBeFinal = dialect != .tus && isLast && transmission.isComplete
         switch reply.status {
         case 404, 410: return gone()
-        case 409: return conflicted(reply, range)
+        case 409: return conflicted(reply, range, mayBeFinal: mayBeFinal)
         case 413 where !range.isEmpty:
             let count = range.upperBound - range.lowerBound
             guard appendSize.reduce(below: count, limits: record.limits, isLimit: true) else {
                 return fail(.resumptionFailed, "The server rejected an append of only \(count) bytes as too large.")
             }
-            return ask()
+            return mayBeFinal ? holdAndAsk(.rejection) : ask()
         case 423: return waitForLock()
         case 460: return damaged()
         // The draft has no status of its own for a wrong Content-Digest.
@@ -369,13 +374,14 @@ extension ResumeStateMachine {
     }
 
     /// The server has stored another number of bytes than the append assumed.
-    private mutating func conflicted(_ reply: ResumeReply, _ range: Range<Int64>) -> [Action] {
+    private mutating func conflicted(_ reply: ResumeReply, _ range: Range<Int64>, mayBeFinal: Bool) -> [Action] {
         counts.conflicts += 1
         guard counts.conflicts < 3 else {
             return fail(
                 .resumptionFailed,
                 "The server rejected an append at \(range.lowerBound), which it had reported as its offset.")
         }
+        if mayBeFinal, reply.offset ?? range.upperBound == range.upperBound { return holdAndAsk(.rejection) }
         guard let offset = reply.offset, offset != range.lowerBound, offset >= record.offset, offset <= sentEnd
         else {
             return ask()

@@ -71,29 +71,6 @@ struct ResumeStateMachine: Sendable {
         case failed(UploadError.Code, String, UploadOutcome)
     }
 
-    /// The current request, or the reason why no request is running.
-    enum Step: Sendable, Hashable {
-        case idle
-        case exchanging(ResumeExchange)
-        /// Writing the record, then continuing.
-        case saving
-        /// Waiting because another request has locked the upload.
-        case waiting
-        /// Reading the body to find its end.
-        case reading
-    }
-
-    /// The counts of an attempt that limit how often a step is repeated.
-    struct Counts: Sendable {
-        var creations = 0
-        var questions = 0
-        var conflicts = 0
-        var mismatches = 0
-        var locks = 0
-        var resends = 0
-        var redirects = 0
-    }
-
     let options: ResumeOptions
     /// The length of the body; `nil` until the end of a stream of unknown length is found.
     private(set) var knownLength: Int64?
@@ -124,8 +101,8 @@ struct ResumeStateMachine: Sendable {
     var mayBeProcessed = false
     /// Whether the server has reported that it has acted on the upload.
     var isProcessed = false
-    /// Whether the end of a request is held while the server is asked for its state.
-    var hasHeldEnd = false
+    /// The end of the last append that is held while the server is asked for its state.
+    var heldEnd = HeldEnd.none
     /// The end of the bytes that were ever sent. A server that reports more has stored them at a wrong place.
     var sentEnd: Int64 = 0
     /// Whether the record is that of an earlier process.
@@ -214,7 +191,7 @@ struct ResumeStateMachine: Sendable {
 extension ResumeStateMachine {
     private mutating func begin() -> [Action] {
         counts = Counts()
-        hasHeldEnd = false
+        heldEnd = .none
         redirectedURL = nil
         acknowledged = 0
         storedBefore = record.offset

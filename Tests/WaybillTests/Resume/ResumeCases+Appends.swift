@@ -52,6 +52,27 @@ extension ResumeCases {
                 #expect(state.requests(.append).contains { $0.value(of: "Content-Length") == "25000" })
             }
         },
+        row("a 409 of the application is final where the server does not mark it") { row in
+            row.dialects = ResumeCase.drafts
+            row.configure = { $0.keepsCompleted = false }
+            row.prepare = { server in
+                let response = ScriptedResponse(409, headers: [("Upload-Offset", "300000")])
+                server.script(.on(.finish, .every, .perform(thenRespond: response)))
+            }
+            row.expected = .failed(.rejected, .rejected, runs: 1)
+        },
+        row("a 413 of the application is final where the server does not mark it") { row in
+            row.dialects = ResumeCase.drafts
+            row.configure = { $0.keepsCompleted = false }
+            row.prepare = { $0.script(.on(.finish, .every, .perform(thenRespond: ScriptedResponse(413)))) }
+            row.expected = .failed(.rejected, .rejected, runs: 1)
+        },
+        row("an append that a proxy has lost is halved") { row in
+            row.prepare = { $0.script(.on(.append, 1, .respond(ScriptedResponse(504)))) }
+            row.check = { state, _ in
+                #expect(state.requests(.append).prefix(2).map(\.bodyBytes) == [100_000, 50_000])
+            }
+        },
         row("413 at the minimum is an error") { row in
             row.configure = { $0.proxyBodyLimit = 10 }
             row.expected = .failed(.resumptionFailed, .incomplete)

@@ -185,6 +185,12 @@ enum ResumeCases {
             row.prepare = { $0.script(.on(.create, 1, .loseResponse(.reset))) }
             row.expected = .failed(.connectionLost, .unknown, runs: 1)
         },
+        row("a creation whose content a proxy has lost is repeated without content") { row in
+            row.dialects = [.tus]
+            row.configure = { $0.tusExtensions.append("creation-with-upload") }
+            row.prepare = { $0.script(.on(.create, 1, .respond(ScriptedResponse(502)))) }
+            row.check = { state, _ in #expect(state.requests(.create).map(\.bodyBytes) == [100_000, 0]) }
+        },
         row("an empty body is one request") { row in
             row.length = 0
             row.check = { state, _ in #expect(state.requests(.create, .append, .finish).count == 1) }
