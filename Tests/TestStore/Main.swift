@@ -6,6 +6,7 @@ import TestSupport
 ///
 ///     TestStore oss --account ak:sk --account id:secret:token --region cn-hangzhou
 ///     TestStore qiniu --account ak:sk
+///     TestStore draft --directory DIRECTORY --interim
 ///
 /// It prints a line of JSON with its port, responds to each line `state` on its standard input with a line of JSON,
 /// and exits at the end of its standard input.
@@ -19,7 +20,8 @@ import TestSupport
         switch CommandLine.arguments.dropFirst().first {
         case "oss": try OSSProgram(options).run()
         case "qiniu": try QiniuProgram(options).run()
-        default: throw UsageError(text: "what kind of store? There are: oss, qiniu")
+        case "draft": try DraftProgram(options).run()
+        default: throw UsageError(text: "what kind of store? There are: oss, qiniu, draft")
         }
     }
 

@@ -20,6 +20,7 @@ class Request:
         self.method = line.split(" ")[0]
         self.fields = {name.lower(): value.strip() for name, _, value in pairs}
         self.length = int(self.fields.get("content-length", 0))
+        self.end = int(self.fields.get("upload-offset", 0)) + self.length
         # The number of body bytes that the relay has received.
         self.received = 0
         self.response = b""
@@ -37,21 +38,27 @@ class Relay:
 
     reset   both connections are reset
     close   both connections are closed for sending, and the relay ignores the server's response
-    drop    the connection of the client is reset when the server has responded
+    leave   the connection of the client is reset, and that to the server stays open until the relay is closed
+    stall   both connections stay open until the relay is closed
     other   is called; then the relay continues
 
     The bytes of all requests count together, except those longer than `maximum`, which the server rejects.
+    `drops_last`: once, the connection of the client is reset when the server has responded to the last append.
     """
 
-    def __init__(self, upstream, *cuts, maximum=math.inf):
+    def __init__(self, upstream, *cuts, maximum=math.inf, drops_last=False):
         self.upstream = upstream
         self.maximum = maximum
+        self.drops_last = drops_last
+        # The length of the upload.
+        self.length = None
         self.cuts = sorted(cuts, key=lambda cut: cut[0])
         self.requests = []
         self.total = 0
         self._delayed = []
         self._delays = 0
         self._later = 0
+        self._is_closed = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -60,6 +67,7 @@ class Relay:
         return self
 
     def __exit__(self, *_):
+        self._is_closed.set()
         # close() does not wake the thread that accepts connections.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -92,6 +100,8 @@ class Relay:
     def begin(self, request):
         """Adds a request; returns whether it is to be delayed."""
         self.requests.append(request)
+        if "upload-length" in request.fields:
+            self.length = int(request.fields["upload-length"])
         if self._delays and request.method == "PATCH":
             return True
         if self._delayed and not self._delays:
@@ -101,6 +111,16 @@ class Relay:
                     self._send(message)
                 self._delayed = []
         return False
+
+    def must_drop(self, request):
+        """Returns whether the response to a complete request is to be dropped."""
+        if not self.drops_last or request.end != self.length or not 0 < request.length <= self.maximum:
+            return False
+        self.drops_last = False
+        return True
+
+    def wait_for_close(self):
+        self._is_closed.wait()
 
     def add_delayed(self, message):
         self._delays -= 1
@@ -179,6 +199,8 @@ class _Connection:
                 self.relay.cuts.pop(0)
                 if not self.cut(action):
                     return False
+            if self.left == 0 and self.relay.must_drop(self.request):
+                return self.drop()
         return True
 
     def begin(self, head):
@@ -208,10 +230,18 @@ class _Connection:
             self.client.shutdown(socket.SHUT_WR)
             _drain(self.client)
             return False
-        if action == "drop":
-            self.request.response = self.server.recv(BLOCK)
-        else:
-            _reset(self.server)
+        if action == "leave":
+            _reset(self.client)
+        if action in ("leave", "stall"):
+            self.relay.wait_for_close()
+        _reset(self.server)
+        _reset(self.client)
+        return False
+
+    def drop(self):
+        """Resets the connection of the client when the server has responded."""
+        self.request.response = self.server.recv(BLOCK)
+        _reset(self.server)
         _reset(self.client)
         return False
 

@@ -5,12 +5,14 @@ import json
 import math
 import os
 import pathlib
+import shutil
 import socket
 import socketserver
 import sqlite3
 import subprocess
 import sys
 import threading
+import urllib.parse
 import wsgiref.simple_server
 
 import fastapi
@@ -29,6 +31,14 @@ class Server:
     creates_with_upload = False
     # Whether uploads can be joined.
     concatenates = False
+
+    def arguments(self, file, port):
+        """Returns the arguments of the command that uploads a file."""
+        return ["put", file, f"tus+http://127.0.0.1:{port}/files"]
+
+    def identifier(self, output):
+        """Returns the identifier of the upload in the output of the command."""
+        return urllib.parse.urlsplit(output.strip()).path.rsplit("/", 1)[-1]
 
 
 class ResumableUpload(Server):
@@ -59,6 +69,11 @@ class ResumableUpload(Server):
     def close(self):
         self._process.kill()
         self._process.wait()
+
+    def remove(self):
+        """Removes all uploads of the closed server."""
+        shutil.rmtree(f"{self.folder}/files")
+        os.remove(f"{self.folder}/state.db")
 
     def content(self, identifier):
         return pathlib.Path(self.folder, "files", identifier).read_bytes()
