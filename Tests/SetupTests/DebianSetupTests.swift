@@ -118,19 +118,19 @@ import Testing
         #expect(run.errorText.contains("still missing after the installation: binutils."))
     }
 
-    @Test func `nginx is stopped if setup has installed it`() async throws {
-        let run = try await Machine(programs: ["node", "go", "php", "chromium", "chromedriver"]).run()
-        #expect(run.exit == .status(0), "\(run.errorText)")
-        #expect(run.called("systemctl --quiet disable --now nginx.service"))
-        #expect(run.called("service nginx stop"))
-    }
-
-    @Test func `an nginx that was installed before is not changed`() async throws {
-        let run = try await Machine(
-            installed: ["nginx"], programs: ["node", "go", "php", "chromium", "chromedriver"]
-        ).run()
-        #expect(run.exit == .status(0), "\(run.errorText)")
-        #expect(!run.called("systemctl") && !run.called("service"))
+    @Test(arguments: ["nginx", "haproxy", "caddy"])
+    func `a service that setup has installed is stopped, and one that was installed before is not`(
+        _ service: String
+    ) async throws {
+        for isInstalled in [false, true] {
+            let run = try await Machine(
+                installed: isInstalled ? [service] : [],
+                programs: ["node", "go", "php", "chromium", "chromedriver"]
+            ).run()
+            #expect(run.exit == .status(0), "\(run.errorText)")
+            #expect(run.called("systemctl --quiet disable --now \(service).service") != isInstalled)
+            #expect(run.called("service \(service) stop") != isInstalled)
+        }
     }
 
     @Test func `the build accepts the GnuTLS variant of libcurl and prints a notice`() async throws {

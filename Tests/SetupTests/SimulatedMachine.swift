@@ -9,8 +9,8 @@ struct SimulatedMachine {
     /// The packages that `Scripts/setup` needs in addition, without the browser.
     static let testPackages = [
         "libsqlite3-dev", "libpng-dev", "libwebp-dev", "libheif-examples", "curl", "ca-certificates", "openssl",
-        "stunnel4", "nginx", "tinyproxy-bin", "microsocks", "strace", "e2fsprogs", "util-linux", "mount",
-        "python3-venv", "nodejs", "golang-go", "php-cli",
+        "stunnel4", "nginx", "tinyproxy-bin", "microsocks", "haproxy", "caddy", "apache2-bin", "strace", "e2fsprogs",
+        "util-linux", "mount", "python3-venv", "nodejs", "golang-go", "php-cli",
     ]
     static let browserPackages = ["chromium", "chromium-driver"]
     static let debian = buildPackages + testPackages + browserPackages
