@@ -310,6 +310,7 @@ extension ResumeStateMachine {
         case 413 where !range.isEmpty:
             let count = range.upperBound - range.lowerBound
             guard appendSize.reduce(below: count, limits: record.limits, isLimit: true) else {
+                guard !mayBeFinal else { return finishWithResponse() }
                 return fail(.resumptionFailed, "The server rejected an append of only \(count) bytes as too large.")
             }
             return mayBeFinal ? holdAndAsk(.rejection) : ask()

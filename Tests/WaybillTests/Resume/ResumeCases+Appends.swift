@@ -67,6 +67,13 @@ extension ResumeCases {
             row.prepare = { $0.script(.on(.finish, .every, .perform(thenRespond: ScriptedResponse(413)))) }
             row.expected = .failed(.rejected, .rejected, runs: 1)
         },
+        row("a 413 of the application to a short last append is final where the server does not mark it") { row in
+            row.dialects = ResumeCase.drafts
+            row.length = 200_100
+            row.configure = { $0.keepsCompleted = false }
+            row.prepare = { $0.script(.on(.finish, .every, .perform(thenRespond: ScriptedResponse(413)))) }
+            row.expected = .failed(.rejected, .rejected, runs: 1)
+        },
         row("an append that a proxy has lost is halved") { row in
             row.prepare = { $0.script(.on(.append, 1, .respond(ScriptedResponse(504)))) }
             row.check = { state, _ in
