@@ -31,7 +31,9 @@ extension ResumeStateMachine {
         case .append(let range, _) where isProcessed && range.isEmpty: return failProcessed()
         case .create, .append:
             interrupted = exchange.range
-            if case .create(let range, _) = exchange, !range.isEmpty { loseCreation(range, isLimit: false) }
+            if case .create(let range, _) = exchange, !range.isEmpty, record.url == nil {
+                loseCreation(range, isLimit: false)
+            }
             acknowledged = max(acknowledged, (exchange.range?.lowerBound ?? 0) + transmission.acknowledged)
             guard exchange.completesBody, transmission.isComplete else { return finish(.last(isFinal: false)) }
             mayBeProcessed = true

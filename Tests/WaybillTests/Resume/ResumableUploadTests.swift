@@ -241,6 +241,18 @@ import WaybillTesting
         #expect(server.applicationRuns.map(\.bytes) == [body])
     }
 
+    @Test func `an append is not halved after a creation whose content was stored in part`() async throws {
+        let server = try ResumableServer(.draft8)
+        server.script(.on(.create, 2, .cut(afterBytes: 60_000, keeping: .all, closing: .reset)))
+        let session = session()
+        let body = Array(SeededGenerator.pattern(300_000))
+        // After the first response with 104, the session sends content with a creation.
+        for _ in 1...2 { _ = try await session.upload(.data(body), to: server.url(), options: options()) }
+        #expect(server.applicationRuns.map(\.bytes) == [body, body])
+        let appends = server.requests.filter { $0.upload == "2" && $0.kind == .append }
+        #expect(appends.first?.claimedOffset == 60_000 && appends.first?.bodyBytes == 100_000)
+    }
+
     // MARK: - Credentials
 
     @Test func `a refreshed credential continues the same upload`() async throws {

@@ -52,12 +52,15 @@ final class ResumableServer: Sendable {
 
     fileprivate let state: NIOLockedValueBox<State>
     private let channel: any Channel
+    /// One thread. Known defect of swift-nio-extras 1.35.2: after an upload has continued on another thread, the response
+    /// to the next request of that connection may never be sent.
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     var url: String { state.withLockedValue { "\($0.origin)/form" } }
 
     init(cuts: [(position: Int, cut: Cut)] = [], reply: Reply = .status(.ok)) async throws {
         let state = NIOLockedValueBox(State(cuts: cuts, reply: reply))
         self.state = state
-        channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        channel = try await ServerBootstrap(group: group)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let context = state.withLockedValue { $0.context }
@@ -79,7 +82,7 @@ final class ResumableServer: Sendable {
         }
     }
 
-    func stop() async throws { try await channel.close() }
+    func stop() async throws { try await group.shutdownGracefully() }
 
     /// The requests that the application received to their end.
     var arrivals: [Arrival] { state.withLockedValue { $0.arrivals } }
