@@ -31,7 +31,7 @@ def started(kind, folder):
 
 
 def check_creations(upload):
-    """Verifies the number of creations if the first one was interrupted or rejected: its URL is lost if it has content."""
+    """Verifies the number of creations after the first append was lost. A creation with content is lost with it."""
     upload.check_creations(2 if upload.server.creates_with_upload else 1)
 
 
@@ -117,23 +117,17 @@ def all_rows():
     yield barred, DraftServer, HeadBarringNginx
 
 
-def run(row):
-    """Makes a row start its server."""
-    function, server, *arguments = row
-
-    def started_row(kind, folder, tally, *arguments):
-        with contextlib.closing(started(kind, folder)) as server:
-            function(server, folder, tally, *arguments)
-
-    started_row.__name__ = function.__name__
-    return started_row, server, *arguments
+def run(kind, folder, tally, row, *arguments):
+    """Runs a row with a server of its own."""
+    with contextlib.closing(started(kind, folder)) as server:
+        row(server, folder, tally, *arguments)
 
 
 def main():
-    installed = [row for row in all_rows() if row[2].path()]
     for program in sorted({proxy.program for proxy in PROXIES if not proxy.path()}):
         print(f"➜ {program} is not installed: its rows are skipped. Run make setup.")
-    return run_all("proxies", map(run, installed), workers=16)
+    rows = [(run, server, row, proxy, *rest) for row, server, proxy, *rest in all_rows() if proxy.path()]
+    return run_all("proxies", rows, workers=16)
 
 
 sys.exit(0 if main() else 1)

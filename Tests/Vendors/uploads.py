@@ -25,12 +25,12 @@ TIMEOUT = 180
 class Upload:
     """A file that the command uploads through a relay of its own, with a directory of records of its own.
 
-    With a type of `proxy`, the relay is between the command and the proxy, or `inside`: between the proxy and the server.
+    With a type of `proxy`, the relay is between the command and the proxy; `inside`: between the proxy and the server.
     """
 
     def __init__(
-            self, server, folder, tally, what, *cuts, name="film.bin", body=BODY, proxy=None, inside=False, maximum=None,
-            drops_last=False):
+            self, server, folder, tally, what, *cuts, name="film.bin", body=BODY, proxy=None, inside=False,
+            maximum=None, drops_last=False):
         path = f"{server.name}, {proxy.name}" if proxy else server.name
         self.server, self.tally, self.what, self.body = server, tally, f"{path}: {what}", body
         self.maximum = min(server.maximum, maximum or server.maximum)

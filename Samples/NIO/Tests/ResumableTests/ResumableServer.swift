@@ -52,8 +52,8 @@ final class ResumableServer: Sendable {
 
     fileprivate let state: NIOLockedValueBox<State>
     private let channel: any Channel
-    /// One thread. Known defect of swift-nio-extras 1.35.2: after an upload has continued on another thread, the response
-    /// to the next request of that connection may never be sent.
+    /// One thread: with several, swift-nio-extras 1.35.2 sometimes never sends the response to the second request of a
+    /// connection that continues an upload of another thread.
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     var url: String { state.withLockedValue { "\($0.origin)/form" } }
 

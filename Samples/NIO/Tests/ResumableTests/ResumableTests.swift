@@ -13,8 +13,8 @@ struct ResumableTests {
         options.resume?.records = nil
         options.resume?.firstAppend = .mebibytes(1)
         options.retry.baseDelay = .milliseconds(1)
-        options.transfer.limits.stall = .seconds(2)
-        options.transfer.limits.response = .seconds(2)
+        options.transfer.limits.stall = .seconds(5)
+        options.transfer.limits.response = .seconds(5)
         return options
     }
 
