@@ -6,10 +6,10 @@ import shutil
 import socket
 import subprocess
 
+from tus_servers import ATTEMPTS, free_port
+
 # The time in seconds that a proxy waits for the server.
 PATIENCE = 3
-# The configuration is written anew with another port if another process has taken the first one.
-ATTEMPTS = 3
 
 
 class Proxy:
@@ -17,8 +17,6 @@ class Proxy:
 
     name = ""
     program = ""
-    # Fails if the proxy listens to no port after so many seconds.
-    START = 30
 
     @classmethod
     def path(cls):
@@ -29,8 +27,7 @@ class Proxy:
         self.folder = os.path.join(folder, self.program)
         os.mkdir(self.folder)
         for _ in range(ATTEMPTS):
-            with socket.create_server(("127.0.0.1", 0)) as free:
-                self.port = free.getsockname()[1]
+            self.port = free_port()
             if self._start(upstream):
                 return
         with open(f"{self.folder}/log") as log:

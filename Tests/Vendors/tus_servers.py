@@ -23,6 +23,15 @@ import tuswsgi
 import uvicorn
 
 
+# How often a program that can't choose its port is started with another one.
+ATTEMPTS = 3
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
 class Server:
     name = ""
     # The maximum length of an append.
@@ -53,18 +62,19 @@ class ResumableUpload(Server):
         self.start()
 
     def start(self):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        # Another process may take the port before the server does.
+        if not any(self._listens() for _ in range(ATTEMPTS)):
+            raise RuntimeError("the server does not start")
+        threading.Thread(target=self._process.stderr.read, daemon=True).start()
+
+    def _listens(self):
+        """Starts the process; returns whether it listens."""
+        self.port = free_port()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "resumable_upload", "serve", "--host", "127.0.0.1", "--port", str(self.port),
              "--upload-dir", f"{self.folder}/files", "--db-path", f"{self.folder}/state.db"],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        for line in self._process.stderr:
-            if "listening" in line:
-                break
-        else:
-            raise RuntimeError("the server has ended")
-        threading.Thread(target=self._process.stderr.read, daemon=True).start()
+        return any("listening" in line for line in self._process.stderr)
 
     def close(self):
         self._process.kill()
