@@ -58,10 +58,23 @@ class Relay:
         self._delayed = []
         self._delays = 0
         self._later = 0
+        # Parts of one upload arrive concurrently.
+        self._lock = threading.Lock()
         self._is_closed = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def take(self, limit):
+        """Counts at most `limit` bytes; returns their number, and the action of the cut after them or None."""
+        with self._lock:
+            position, action = self.cuts[0] if self.cuts else (math.inf, None)
+            count = min(limit, position - self.total)
+            self.total += count
+            if self.total < position:
+                return count, None
+            self.cuts.pop(0)
+            return count, action
 
     def __enter__(self):
         return self
@@ -184,21 +197,18 @@ class _Connection:
                 if end:
                     self.begin(head + end)
                 continue
-            is_counted = self.request.length <= self.relay.maximum
-            position, action = self.relay.cuts[0] if self.relay.cuts and is_counted else (math.inf, None)
-            count = min(len(data), self.left, position - self.relay.total)
+            count, action = min(len(data), self.left), None
+            if self.request.length <= self.relay.maximum:
+                count, action = self.relay.take(count)
             self.request.received += count
-            self.relay.total += count if is_counted else 0
             self.left -= count
             self.forward(data[:count])
             data = data[count:]
             if self.message is not None and self.left == 0:
                 self.relay.add_delayed(self.message)
                 return self.cut("reset")
-            if self.relay.total == position:
-                self.relay.cuts.pop(0)
-                if not self.cut(action):
-                    return False
+            if action is not None and not self.cut(action):
+                return False
             if self.left == 0 and self.relay.must_drop(self.request):
                 return self.drop()
         return True
