@@ -6,7 +6,6 @@ final class ResumableUpload: Sendable {
     private let machine: Locked<ResumeStateMachine>
     let body: any UploadBody
     private let metadata: String?
-    private let checksums: [ResumeChecksum]
     /// The fields that may be sent to another origin.
     private let harmless: Set<HTTPField.Name>
     /// The request of the current attempt as it would be sent without resumption.
@@ -39,7 +38,6 @@ final class ResumableUpload: Sendable {
     ) {
         self.body = body
         self.metadata = metadata
-        checksums = options.checksums
         self.harmless = harmless
         self.store = store
         self.support = support
@@ -81,9 +79,10 @@ final class ResumableUpload: Sendable {
 
     /// The checksum for the bytes of an exchange; `nil` if it has none.
     func checksum(for exchange: ResumeExchange) -> (checksum: ResumeChecksum, range: Range<Int64>)? {
-        guard !checksums.isEmpty, let range = exchange.range, !range.isEmpty else { return nil }
+        guard !options.checksums.isEmpty, let range = exchange.range, !range.isEmpty else { return nil }
         let (dialect, name) = machine.withLock { ($0.dialect, $0.record.checksum) }
-        guard let name, let checksum = checksums.first(where: { $0.name(in: dialect) == name }) else { return nil }
+        guard let name, let checksum = options.checksums.first(where: { $0.name(in: dialect) == name })
+        else { return nil }
         return (checksum, range)
     }
 
