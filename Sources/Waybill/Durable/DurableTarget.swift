@@ -108,7 +108,7 @@ extension DurableTarget {
         }
         var options = delivery.options
         var headers = headers
-        if method == .post || method == .patch, headers[.idempotencyKey] == nil {
+        if method == .post || method == .patch || createsUpload, headers[.idempotencyKey] == nil {
             headers[.idempotencyKey] = "\"\(delivery.idempotencyKey)\""
         }
         if let credential {
@@ -126,11 +126,14 @@ extension DurableTarget {
             .outcome(onProgress: delivery.onProgress)
     }
 
+    /// Whether an upload may be created by tus, which uses POST whatever the method is.
+    private var createsUpload: Bool { resumption.map { $0 != .draft } ?? false }
+
     /// A resumable upload is continued: its next attempt asks the server first. A plain request can't be verified. It can
     /// be repeated safely if its method is idempotent (RFC 9110 section 9.2.2), or if the server still recognizes the key.
     func verdict(_ delivery: Delivery) -> DeliveryVerdict {
         if resumption != nil, let resume = delivery.resume, !resume.isEmpty { return .resume(resume) }
-        if HTTPRequest.Method(rawValue: method)?.isIdempotent == true { return .repeatable }
+        if !createsUpload, HTTPRequest.Method(rawValue: method)?.isIdempotent == true { return .repeatable }
         guard let keyWindowSeconds, delivery.sinceFirstAttempt < .seconds(keyWindowSeconds) else {
             return .undetermined
         }

@@ -88,6 +88,8 @@ public struct Delivery: Sendable {
     /// Attempts that made progress are not counted, so that a large file may take any number of them. An empty state
     /// (`[]`) means that the data on the server can't be used; the attempt then counts.
     public var saveResume: @Sendable ([UInt8]) async -> Void
+    /// Stores a state that is no progress, so that the attempt counts; `nil` for ``saveResume``.
+    package var keepResume: (@Sendable ([UInt8]) async -> Void)?
 
     /// Creates a delivery.
     public init(

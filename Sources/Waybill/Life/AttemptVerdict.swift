@@ -93,6 +93,8 @@ struct AttemptHistory: Sendable {
     /// The redirects that were followed.
     var redirects: [UploadRedirect] = []
     private var outcome = UploadOutcome.notSent
+    /// The outcome of the attempts that were not part of a resumable upload.
+    private var ordinaryOutcome = UploadOutcome.notSent
 
     /// Whether the server may have acted on any attempt.
     var mayBeStored: Bool { outcome == .unknown }
@@ -113,8 +115,13 @@ struct AttemptHistory: Sendable {
         _ record: AttemptRecord, _ end: TransferEnd, _ verdict: AttemptVerdict, disposition: AttemptDisposition
     ) {
         if let failure = verdict.failure {
-            // A resumable upload knows the outcome of all its attempts.
-            outcome = end.resumption?.outcome ?? outcome.lessCertain(than: failure.outcome)
+            if let known = end.resumption?.outcome {
+                // A resumable upload knows the outcome of all its attempts.
+                outcome = known.lessCertain(than: ordinaryOutcome)
+            } else {
+                ordinaryOutcome = ordinaryOutcome.lessCertain(than: failure.outcome)
+                outcome = outcome.lessCertain(than: failure.outcome)
+            }
         }
         attempts.append(
             UploadAttempt(

@@ -129,7 +129,11 @@ final class ResumableUpload: Sendable {
     }
 
     /// Removes the record, because the server has the whole body or because it has lost the upload.
-    func forget(isStored: Bool) { store?.remove(isStored: isStored) }
+    func forget(isStored: Bool) {
+        // Later parts are those of the record.
+        parts.withLock { $0 = nil }
+        store?.remove(isStored: isStored)
+    }
 
     /// Releases the record for other uploads, and then calls the closure.
     func close(then: @escaping @Sendable () -> Void) {

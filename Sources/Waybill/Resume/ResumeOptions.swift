@@ -42,7 +42,8 @@ public struct ResumeProtocol: Sendable, Hashable, Codable, CustomStringConvertib
 /// never stored twice, and only the last one makes the server act. After any failure the server is asked first, so most
 /// failures that leave an ordinary upload ``WaybillCore/UploadOutcome/unknown`` are repeated safely.
 ///
-/// The body must be replayable; other bodies are sent as ordinary requests. A form must have a known length.
+/// The body must be replayable, and a form must have a known length. With ``ResumeProtocol/automatic`` other bodies are sent
+/// as ordinary requests; with the other protocols they are errors.
 public struct ResumeOptions: Sendable, Hashable {
     /// The protocol.
     public var `protocol`: ResumeProtocol
@@ -76,7 +77,7 @@ public struct ResumeOptions: Sendable, Hashable {
     public var metadata: [String: String]?
     /// Checksums for the appends, preferred first. The first one that the server supports is used: for tus one that its
     /// response to OPTIONS lists, for the IETF draft the first with a name in RFC 9530. If it supports none, the upload
-    /// has no checksums. Each append is then read twice, first to compute its checksum. Empty by default.
+    /// has no checksums; neither has one that an earlier process began without them. Each append is then read twice, first to compute its checksum. Empty by default.
     public var checksums: [ResumeChecksum] = []
     /// The directory of the records that let another process continue the upload; `nil` to keep them in memory only. By
     /// default ``ResumeRecordDirectory/standard``.

@@ -22,6 +22,12 @@ struct ResumeRecord: Sendable, Hashable, Codable {
     init(length: Int64) {
         self.length = length
     }
+
+    /// The end of the bytes that the server can have, by this record.
+    var sentEnd: Int64 {
+        let (end, isTooLarge) = offset.addingReportingOverflow(longestAppend)
+        return isTooLarge ? length : min(length, end)
+    }
 }
 
 extension ResumeRecord: CustomStringConvertible, CustomReflectable {

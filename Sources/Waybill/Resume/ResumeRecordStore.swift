@@ -45,10 +45,10 @@ protocol ResumeRecordStorage: Sendable {
 /// The storage of a record in a file, or in the row of a queue.
 final class ResumeRecordStore: ResumeRecordStorage {
     private let read: @Sendable () async throws(UploadError) -> [UInt8]?
-    private let write: @Sendable ([UInt8]) async -> Void
+    private let write: @Sendable ([UInt8], _ isProgress: Bool) async -> Void
     private let erase: @Sendable (_ isStored: Bool) async -> Void
     private let release: @Sendable () -> Void
-    private let identity = Locked((body: "", boundary: String?.none))
+    private let identity = Locked((body: "", boundary: String?.none, offset: Int64(0)))
     private let last = Locked<Task<Void, Never>?>(nil)
 
     /// Creates the storage in a file.
@@ -60,8 +60,11 @@ final class ResumeRecordStore: ResumeRecordStorage {
                 throw UploadError(.recordUnusable, error.message, phase: .preparing, cause: error)
             }
         }
-        // Without a record the upload continues; only another process can't continue it.
-        write = { try? await file.save($0) }
+        // Without a record the upload continues; only another process can't continue it. With an older one it would find
+        // bytes at the server that were never sent, so that one is removed.
+        write = { bytes, _ in
+            do { try await file.save(bytes) } catch { await file.remove() }
+        }
         erase = { _ in await file.remove() }
         release = { file.close() }
     }
@@ -70,7 +73,9 @@ final class ResumeRecordStore: ResumeRecordStorage {
     /// time.
     init(_ delivery: Delivery) {
         read = { () async throws(UploadError) in delivery.resume }
-        write = delivery.saveResume
+        write = { bytes, isProgress in
+            await (isProgress ? delivery.saveResume : delivery.keepResume ?? delivery.saveResume)(bytes)
+        }
         // The record of a stored body is kept: if the process ends before the queue has stored the result, it identifies
         // the upload.
         erase = { isStored in if !isStored { await delivery.saveResume([]) } }
@@ -83,6 +88,7 @@ final class ResumeRecordStore: ResumeRecordStorage {
     ) async throws(UploadError) -> (record: ResumeRecord, boundary: String?)? {
         identity.withLock { $0.body = "\(fingerprint)" }
         let stored = try await read().flatMap { StoredResumeRecord($0, of: fingerprint, length: length) }
+        if let offset = stored?.record.offset { identity.withLock { $0.offset = offset } }
         return stored.map { ($0.record, $0.boundary) }
     }
 
@@ -90,10 +96,13 @@ final class ResumeRecordStore: ResumeRecordStorage {
     func setBoundary(_ text: String?) { identity.withLock { $0.boundary = text } }
 
     func save(_ record: ResumeRecord, then: @escaping @Sendable () -> Void) {
-        let (body, boundary) = identity.withLock { $0 }
+        let (body, boundary, isProgress) = identity.withLock { identity in
+            defer { identity.offset = max(identity.offset, record.offset) }
+            return (identity.body, identity.boundary, record.offset > identity.offset)
+        }
         let bytes = StoredResumeRecord(body: body, boundary: boundary, record: record).encoded
         enqueue { [write] in
-            if let bytes { await write(bytes) }
+            if let bytes { await write(bytes, isProgress) }
             then()
         }
     }

@@ -45,6 +45,15 @@ extension ResumeStateMachine {
         return save()
     }
 
+    /// Asks the server to join the parts.
+    mutating func concatenate(_ parts: [ResumeRecord]) -> [Action] {
+        let urls = parts.compactMap(\.url)
+        guard urls.count == parts.count else {
+            return fail(.resumptionFailed, "A part of the upload has no URL. Send it again.")
+        }
+        return send(.concatenate(urls))
+    }
+
     /// The response to the concatenation, which is that of the application.
     mutating func concatenated(_ reply: ResumeReply) -> [Action] {
         if reply.isSuccess {

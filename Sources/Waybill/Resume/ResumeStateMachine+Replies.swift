@@ -7,7 +7,7 @@ extension ResumeStateMachine {
         _ reply: ResumeReply, to exchange: ResumeExchange, _ transmission: Transmission
     ) -> [Action] {
         switch exchange {
-        case .options: return offered(reply)
+        case .options: return (isUploadUnreachable ? forgetUnreachable() : []) + offered(reply)
         case .create(let range, let isLast): return created(reply, range, isLast: isLast, transmission)
         case .offset: return answered(reply)
         case .append(let range, let isLast): return appended(reply, range, isLast: isLast, transmission)
@@ -20,14 +20,17 @@ extension ResumeStateMachine {
     /// A request ended without a response.
     mutating func failed(_ exchange: ResumeExchange, _ transmission: Transmission) -> [Action] {
         switch exchange {
+        case .options where isUploadUnreachable: return finish(.last(isFinal: false))
         case .options:
             // The creation will show the reason, or that only OPTIONS fails. The server is asked again next time.
             return choose()
         case .ordinary: return finish(.last(isFinal: true))
         case .offset:
-            // A record whose URL is at another origin may be useless forever.
-            let isUseless = isLoaded && !mayBeProcessed && !isAtTarget(record.url)
-            return (isUseless ? forget() : []) + finish(heldEnd == .failure ? .held : .last(isFinal: false))
+            unansweredQuestions += 1
+            // A record whose URL is at another origin may be useless forever: then that of the request responds.
+            guard isUploadUnreachable else { return finish(heldEnd == .failure ? .held : .last(isFinal: false)) }
+            dialect = .draft8
+            return send(.options)
         case .append(let range, _) where isProcessed && range.isEmpty: return failProcessed()
         case .create, .append:
             interrupted = exchange.range
@@ -43,8 +46,21 @@ extension ResumeStateMachine {
         }
     }
 
+    /// Whether the URL of an earlier process's upload, at another origin, does not respond.
+    private var isUploadUnreachable: Bool {
+        unansweredQuestions >= Self.maximumUnansweredQuestions && isLoaded && !mayBeProcessed && heldEnd == .none
+            && record.url != nil && !isAtTarget(record.url)
+    }
+
+    private mutating func forgetUnreachable() -> [Action] {
+        unansweredQuestions = 0
+        return forget()
+    }
+
+    private static let maximumUnansweredQuestions = 3
+
     /// Asks the server at once whether it has acted, so that the outcome is known even without another attempt.
-    private mutating func holdAndAsk(_ end: HeldEnd = .failure) -> [Action] {
+    mutating func holdAndAsk(_ end: HeldEnd = .failure) -> [Action] {
         heldEnd = end
         return [.hold] + ask()
     }
@@ -85,8 +101,8 @@ extension ResumeStateMachine {
     }
 
     /// The server reports that the upload is complete, which is a success only if all of it was sent (`isWhole`).
-    private mutating func finishCompleted(isWhole: Bool) -> [Action] {
-        guard !isWhole else { return finishWithResponse() }
+    mutating func finishCompleted(isWhole: Bool, isSuccess: Bool) -> [Action] {
+        guard !isWhole else { return finishWithResponse(isStored: isSuccess) }
         return finish(
             .failed(.bodyNotTaken, "The server reported a complete upload before it received the whole body.", .unknown)
         )
@@ -118,7 +134,8 @@ extension ResumeStateMachine {
         _ reply: ResumeReply, _ range: Range<Int64>, isLast: Bool, _ transmission: Transmission
     ) -> [Action] {
         if dialect != .tus, reply.isComplete == true || isLast && reply.isSuccess && transmission.isComplete {
-            return finishCompleted(isWhole: isLast && transmission.isComplete || !reply.isSuccess)
+            return finishCompleted(
+                isWhole: isLast && transmission.isComplete || !reply.isSuccess, isSuccess: reply.isSuccess)
         }
         if reply.status == 413, !range.isEmpty, record.url == nil {
             loseCreation(range, isLimit: true)
@@ -166,7 +183,7 @@ extension ResumeStateMachine {
     private mutating func creationFailed(
         _ reply: ResumeReply, isLast: Bool, _ transmission: Transmission
     ) -> [Action] {
-        if reply.status >= 500, reply.status != 501, isLast, transmission.isComplete {
+        if reply.status == 408 || reply.status >= 500 && reply.status != 501, isLast, transmission.isComplete {
             mayBeProcessed = true
             return record.url == nil ? finish(.last(isFinal: false)) : holdAndAsk()
         }
@@ -201,6 +218,7 @@ extension ResumeStateMachine {
     // MARK: - Offset
 
     private mutating func answered(_ reply: ResumeReply) -> [Action] {
+        unansweredQuestions = 0
         if reply.isSuccess { return answeredOffset(reply) }
         if reply.isGone { return gone() }
         if reply.status == 423 { return waitForLock() }
@@ -209,6 +227,8 @@ extension ResumeStateMachine {
             return ask()
         }
         if reply.isRedirect { return redirected(reply) }
+        // The URL is not that of an upload.
+        if reply.status == 400, isLoaded, !mayBeProcessed { return forget() + finish(.last(isFinal: false)) }
         return finish(heldEnd == .failure ? .held : .last(isFinal: false))
     }
 
@@ -219,10 +239,11 @@ extension ResumeStateMachine {
                 "The server has an upload of \(length) bytes, and the body has \(knownLength) bytes.")
         }
         if dialect != .tus, reply.isComplete == true {
-            return mayBeProcessed || sentEnd == length ? processed() : finishCompleted(isWhole: false)
+            return mayBeProcessed || sentEnd == length
+                ? processed() : finishCompleted(isWhole: false, isSuccess: true)
         }
         guard let offset = reply.offset else {
-            return fail(.resumptionFailed, "The server's response does not have a valid field Upload-Offset.")
+            return failContradicted("The server's response does not have a valid field Upload-Offset.")
         }
         guard offset <= sentEnd else {
             return abandonAndFail(
@@ -267,7 +288,7 @@ extension ResumeStateMachine {
     }
 
     /// The upload does not exist at the server.
-    private mutating func gone() -> [Action] {
+    mutating func gone() -> [Action] {
         if mayBeProcessed {
             return forget()
                 + fail(
@@ -279,116 +300,13 @@ extension ResumeStateMachine {
         return actions + (heldEnd == .none ? create() : finish(.held))
     }
 
-    private mutating func redirected(_ reply: ResumeReply) -> [Action] {
+    mutating func redirected(_ reply: ResumeReply) -> [Action] {
         counts.redirects += 1
         guard followsRedirects, counts.redirects <= 5, let location = reply.location,
             let old = redirectedURL ?? record.url, let url = resolved(location, against: old)
-        else { return fail(.resumptionFailed, "The server redirected the URL of the upload, which is not followed.") }
+        else { return failContradicted("The server redirected the URL of the upload, which is not followed.") }
         // For this attempt only: the record keeps the URL that the server gave the upload.
         redirectedURL = url
         return ask()
-    }
-
-    // MARK: - Appends
-
-    private mutating func appended(
-        _ reply: ResumeReply, _ range: Range<Int64>, isLast: Bool, _ transmission: Transmission
-    ) -> [Action] {
-        if isProcessed, range.isEmpty {
-            // Only a response that is marked as final is the application's.
-            return reply.isComplete == true ? finishReplayed() : failProcessed()
-        }
-        if dialect != .tus, reply.isComplete == true {
-            return finishCompleted(isWhole: isLast && transmission.isComplete || !reply.isSuccess)
-        }
-        acknowledged = max(acknowledged, range.lowerBound + transmission.acknowledged)
-        if reply.isSuccess { return appendedSuccessfully(reply, range, isLast: isLast, transmission) }
-        if reply.mayHaveLostContent, !range.isEmpty { interrupted = range }
-        // Some servers of version 6 do not mark the application's response.
-        let mayBeFinal = dialect != .tus && isLast && transmission.isComplete
-        switch reply.status {
-        case 404, 410: return gone()
-        case 409: return conflicted(reply, range, mayBeFinal: mayBeFinal)
-        case 413 where !range.isEmpty:
-            let count = range.upperBound - range.lowerBound
-            guard appendSize.reduce(below: count, limits: record.limits, isLimit: true) else {
-                guard !mayBeFinal else { return finishWithResponse() }
-                return fail(.resumptionFailed, "The server rejected an append of only \(count) bytes as too large.")
-            }
-            return mayBeFinal ? holdAndAsk(.rejection) : ask()
-        case 423: return waitForLock()
-        case 460: return damaged()
-        // The draft has no status of its own for a wrong Content-Digest.
-        case 400 where dialect != .tus && record.checksum != nil && !range.isEmpty: return damaged()
-        case 405 where dialect == .tus && !avoidsMethods, 501 where dialect == .tus && !avoidsMethods:
-            avoidsMethods = true
-            return ask()
-        case 307, 308: return redirected(reply)
-        case 500... where isLast && transmission.isComplete && reply.status != 503:
-            mayBeProcessed = true
-            return holdAndAsk()
-        default:
-            // The application's rejection, or a failure that the policy for retries evaluates.
-            let isFinal = isLast && transmission.isComplete && reply.status < 500
-            return isFinal && reply.status != 429 && reply.status != 408
-                ? finishWithResponse() : finish(.last(isFinal: false))
-        }
-    }
-
-    /// The bytes of an append do not have its checksum.
-    private mutating func damaged() -> [Action] {
-        counts.resends += 1
-        guard counts.resends <= 3 else {
-            return fail(
-                .resumptionFailed,
-                "The server rejected the same bytes repeatedly: they do not have the checksum \(record.checksum ?? "")"
-                    + " of the request. Check the proxies before the server.")
-        }
-        return ask()
-    }
-
-    private mutating func finishReplayed() -> [Action] {
-        isProcessed = false
-        return finishWithResponse()
-    }
-
-    private mutating func appendedSuccessfully(
-        _ reply: ResumeReply, _ range: Range<Int64>, isLast: Bool, _ transmission: Transmission
-    ) -> [Action] {
-        if isLast {
-            mayBeProcessed = true
-            // Some servers of version 6 have the field inverted, and a success after all bytes is the application's.
-            if dialect == .draft6 || dialect == .draft8 && reply.isComplete == nil { return finishWithResponse() }
-            if dialect == .tus, reply.offset == length { return confirm(length) + finishWithResponse() }
-            return ask()
-        }
-        guard let offset = reply.offset else { return ask() }
-        guard offset == range.upperBound else {
-            counts.mismatches += 1
-            guard counts.mismatches <= 1 else {
-                return fail(
-                    .resumptionFailed,
-                    "The server reported \(offset) stored bytes after an append that ends at \(range.upperBound).")
-            }
-            return ask()
-        }
-        appendSize.succeeded(length: range.upperBound - range.lowerBound, after: transmission.time)
-        return confirm(offset) + continueUpload()
-    }
-
-    /// The server has stored another number of bytes than the append assumed.
-    private mutating func conflicted(_ reply: ResumeReply, _ range: Range<Int64>, mayBeFinal: Bool) -> [Action] {
-        counts.conflicts += 1
-        guard counts.conflicts < 3 else {
-            return fail(
-                .resumptionFailed,
-                "The server rejected an append at \(range.lowerBound), which it had reported as its offset.")
-        }
-        if mayBeFinal, reply.offset ?? range.upperBound == range.upperBound { return holdAndAsk(.rejection) }
-        guard let offset = reply.offset, offset != range.lowerBound, offset >= record.offset, offset <= sentEnd
-        else {
-            return ask()
-        }
-        return confirm(offset) + continueUpload()
     }
 }

@@ -103,8 +103,13 @@ struct ResumeStateMachine: Sendable {
     var isProcessed = false
     /// The end of the last append that is held while the server is asked for its state.
     var heldEnd = HeldEnd.none
+    /// The number of questions since the last response to one.
+    var unansweredQuestions = 0
     /// The end of the bytes that were ever sent. A server that reports more has stored them at a wrong place.
     var sentEnd: Int64 = 0
+    /// The end of the bytes that the server can have, by the record on the disk. What is sent beyond it would look damaged
+    /// to another process.
+    var durableEnd: Int64 = 0
     /// Whether the record is that of an earlier process.
     let isLoaded: Bool
     /// Whether redirects of the upload's URL are followed.
@@ -141,13 +146,15 @@ struct ResumeStateMachine: Sendable {
             // Until the server denies it: the process may have ended after the last request.
             mayBeProcessed = record.isCompleting
             // The append that was running when the process ended.
-            sentEnd = min(record.length, record.offset + record.longestAppend)
+            sentEnd = record.sentEnd
+            durableEnd = sentEnd
         }
     }
 
     /// Handles an event and returns the actions to perform.
     mutating func handle(_ event: Event) -> [Action] {
-        switch (step, event) {
+        if case .saved(let saved) = event, saved.url == record.url { durableEnd = max(durableEnd, saved.sentEnd) }
+        return switch (step, event) {
         case (.idle, .begin): begin()
         case (.exchanging(let exchange), .interim(let reply)): interim(reply, during: exchange)
         case (.exchanging(let exchange), .replied(let reply, let transmission)):
@@ -194,7 +201,8 @@ extension ResumeStateMachine {
         heldEnd = .none
         redirectedURL = nil
         acknowledged = 0
-        storedBefore = record.offset
+        // The same bytes, sent again to a server that has lost them, are no progress.
+        storedBefore = max(storedBefore, record.offset)
         storedURL = nil
         if record.parts != nil { return continueParts() }
         guard record.url == nil else { return ask() }
@@ -244,6 +252,7 @@ extension ResumeStateMachine {
         else {
             return send(.create(0..<0, isLast: length == 0))
         }
+        record.longestAppend = max(record.longestAppend, count)
         return send(.create(0..<count, isLast: count == length && !isPart))
     }
 
@@ -294,7 +303,7 @@ extension ResumeStateMachine {
 
     /// Sends the next part of the body.
     mutating func continueUpload() -> [Action] {
-        if let parts = record.parts { return send(.concatenate(parts.compactMap(\.url))) }
+        if let parts = record.parts { return concatenate(parts) }
         guard record.offset < length || dialect != .tus || isLengthDeferred else {
             return isPart ? finishWithResponse() : ask()
         }
@@ -314,7 +323,7 @@ extension ResumeStateMachine {
         let isLast = range.upperBound == length && !isPart
         // On the disk first: after a crash, the record alone tells that the server may have acted, and how many bytes it
         // can have.
-        if isLast && !record.isCompleting || record.longestAppend < count {
+        if isLast && !record.isCompleting || durableEnd < range.upperBound {
             record.isCompleting = record.isCompleting || isLast
             record.longestAppend = max(record.longestAppend, count)
             return save()

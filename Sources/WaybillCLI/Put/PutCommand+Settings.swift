@@ -28,6 +28,9 @@ extension PutCommand {
     func resumeOptions() throws(StoreError) -> ResumeOptions {
         var resume = ResumeOptions(.tus)
         resume.parallelParts = try store.checkedPartsAtOnce() ?? 1
+        guard resume.parallelParts <= 16 else {
+            throw StoreError(.invalidArgument, "--parts-at-once must be between 1 and 16 for a tus server.")
+        }
         if let path = store.records { resume.records = ResumeRecordDirectory(path: path) }
         if store.doesNotResume { resume.records = nil }
         return resume

@@ -145,7 +145,7 @@ struct PutRequestOptions: ParsableArguments {
 
     @Flag(
         name: [.customShort("k"), .customLong("insecure")],
-        help: "Accept any certificate. Only with presigned URLs, for test environments.")
+        help: "Accept any certificate. Only with presigned URLs and tus servers, for test environments.")
     var insecure = false
 }
 

@@ -48,6 +48,9 @@ struct PutPlan: Sendable {
                 guard paths.count == 1 else {
                     throw .usage("Standard input can't be combined with other files. Leave them out.")
                 }
+                guard destination.store != .tus else {
+                    throw .usage("A tus server needs files with a name and a length. Save standard input to a file.")
+                }
                 guard destination.isOneFile || !isUnder else {
                     throw .usage(
                         "Standard input has no name for a key. Write the complete key, as in oss://bucket/key."

@@ -101,7 +101,10 @@ struct ItemRun: Sendable {
     private func delivery(_ attempt: Int, _ lease: Int64) -> Delivery {
         let (core, id) = (core, item.id)
         let since = item.life.firstAttemptAt.map { ItemLife.time(since: $0, at: core.now()) } ?? 0
-        return Delivery(
+        let store: @Sendable ([UInt8], ItemLife.Event) async -> Void = { state, event in
+            _ = try? await core.store.apply([ItemChange(id, event, resume: state)], now: core.now())
+        }
+        var delivery = Delivery(
             session: worker.session, credentials: worker.configuration.credentials,
             idempotencyKey: item.idempotencyKey, attempt: attempt, sinceFirstAttempt: .milliseconds(since),
             resume: item.resume,
@@ -115,10 +118,10 @@ struct ItemRun: Sendable {
                 }
             },
             saveResume: { state in
-                let event: ItemLife.Event =
-                    state.isEmpty ? .setBack(attempt: attempt, lease: lease) : .progressed(lease: lease)
-                _ = try? await core.store.apply([ItemChange(id, event, resume: state)], now: core.now())
+                await store(state, state.isEmpty ? .setBack(attempt: attempt, lease: lease) : .progressed(lease: lease))
             })
+        delivery.keepResume = { await store($0, .setBack(attempt: attempt, lease: lease)) }
+        return delivery
     }
 
     private func hasChanged(_ files: [DurableFile]) async -> Bool {

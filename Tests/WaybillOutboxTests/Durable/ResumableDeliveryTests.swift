@@ -83,6 +83,49 @@ import WaybillMultipart
         await outbox.close()
     }
 
+    @Test func `the application's rejection is not fetched again`() async throws {
+        let server = try server()
+        server.respond(with: ScriptedResponse(503))
+        server.once({ $0.applicationRuns.count == 1 && $0.requests(.finish).contains { $0.isOver } }) {
+            server.respond(with: ScriptedResponse(200))
+        }
+        let outbox = try await world.open()
+        let id = try await outbox.enqueue(try await form(to: server))
+        try await world.deliver(outbox)
+        #expect(try await outbox.item(id.id)?.state == .done)
+        #expect(server.uploads.count == 2 && server.applicationRuns.count == 2)
+        await outbox.close()
+    }
+
+    @Test func `creating an upload is no progress`() async throws {
+        let server = try server(.tus)
+        server.script(.on(.append, .every, .respond(ScriptedResponse(404))))
+        let path = try world.directory.write("film.mp4", bytes)
+        var configuration = OutboxWorld.quick
+        configuration.retry.maxAttempts = 3
+        let outbox = try await world.open(configuration)
+        let id = try await outbox.enqueue(
+            try await DurableFileUpload(path: path, to: server.url(), method: .post, resumption: .tus))
+        try await world.deliver(outbox)
+        #expect(try await outbox.item(id.id)?.state == .failed)
+        #expect(server.uploads.count <= 6)
+        await outbox.close()
+    }
+
+    @Test func `an upload by tus is not repeatable, whatever its method is`() async throws {
+        let path = try world.directory.write("film.mp4", bytes)
+        let upload = try await DurableFileUpload(path: path, to: "http://127.0.0.1:1/", resumption: .tus)
+        guard case .undetermined = try await upload.verify(Delivery(session: world.session, idempotencyKey: "k")) else {
+            Issue.record("a second POST could create a second file")
+            return
+        }
+        let plain = try await DurableFileUpload(path: path, to: "http://127.0.0.1:1/")
+        guard case .repeatable = try await plain.verify(Delivery(session: world.session, idempotencyKey: "k")) else {
+            Issue.record("PUT is idempotent")
+            return
+        }
+    }
+
     @Test func `a file continues by tus in another process`() async throws {
         let server = try server(.tus)
         let path = try world.directory.write("film.mp4", bytes)

@@ -59,6 +59,20 @@ import WaybillTesting
         #expect(server.applicationRuns.map(\.bytes) == [body])
     }
 
+    @Test(arguments: [true, false]) func `joined parts are not used for another attempt`(_ keeps: Bool) async throws {
+        let server = try server { $0.keepsParts = keeps }
+        let count = Locked(0)
+        let judge = ClosureInterceptor.judging("once more") { _ in
+            count.withLock { count in
+                count += 1
+                return count == 1 ? .retry() : .accepted
+            }
+        }
+        let session = session { $0.interceptors = [judge] }
+        _ = try await session.upload(.data(body), to: server.url(), options: options())
+        #expect(server.applicationRuns.map(\.bytes) == [body, body])
+    }
+
     @Test func `a file is read in parts`() async throws {
         let files = try TemporaryDirectory()
         let path = try files.write("scan.bin", body)

@@ -345,6 +345,39 @@ import WaybillTesting
         #expect(server.applicationRuns.map(\.bytes) == [body])
     }
 
+    @Test func `a record whose URL is not that of an upload does not fail forever`() async throws {
+        let server = try ResumableServer(.tus)
+        server.script(.on(.append, 1, .cut(afterBytes: 90_000, keeping: .all, closing: .reset)))
+        var options = options(.tus, records: true)
+        options.retry = .none
+        let body = SeededGenerator.pattern(300_000)
+        _ = try? await session().upload(.data(body), to: server.url(), options: options)
+        server.script(.on(.offset, .every, .changeFields([("Upload-Offset", nil)])))
+        let error = await #expect(throws: UploadError.self) {
+            try await session().upload(.data(body), to: server.url(), options: options)
+        }
+        #expect(error?.code == .resumptionFailed)
+        _ = try await session().upload(.data(body), to: server.url(), options: options)
+        #expect(server.uploads.count == 2 && server.applicationRuns.map(\.bytes) == [body])
+    }
+
+    @Test func `an upload at another origin that does not respond is kept`() async throws {
+        let server = try ResumableServer(.tus)
+        // Another origin of the same server.
+        server.configure { $0.location = .origin("http://localhost:\(server.port)") }
+        server.script(
+            .on(.append, 1, .cut(afterBytes: 90_000, keeping: .all, closing: .reset)),
+            .on(.offset, .every, .loseResponse(.reset)))
+        var options = options(.tus, records: true)
+        options.retry = .none
+        let body = SeededGenerator.pattern(300_000)
+        for _ in 0..<3 { _ = try? await session().upload(.data(body), to: server.url(), options: options) }
+        server.clearScript()
+        _ = try await session().upload(.data(body), to: server.url(), options: options)
+        #expect(server.uploads.count == 1)
+        #expect(server.applicationRuns.map(\.bytes) == [body])
+    }
+
     @Test func `a changed file starts a new upload`() async throws {
         let server = try ResumableServer(.tus)
         server.script(.on(.append, 1, .cut(afterBytes: 0, keeping: .all, closing: .reset)))

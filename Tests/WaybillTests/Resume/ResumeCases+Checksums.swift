@@ -74,6 +74,9 @@ extension ResumeCases {
 }
 
 extension ResumeChecksum {
+    /// SHA-256.
+    static let sha256ForTests = test("sha256", "sha-256")
+
     /// Returns a checksum of which a test may change the hash.
     fileprivate static func test(
         _ name: String, _ digestName: String? = nil, _ change: @escaping @Sendable ([UInt8]) -> [UInt8] = { $0 }

@@ -8,7 +8,7 @@ import WaybillCore
 /// The conformance list.
 enum ResumeCases {
     static var table: [ResumeCase] {
-        discovery + creation + offsets + appends + streams + checksums + edges + life + parts
+        discovery + creation + offsets + appends + streams + checksums + edges + ambiguous + life + parts
     }
 
     static func row(_ name: String, _ change: (inout ResumeCase) -> Void = { _ in }) -> ResumeCase {

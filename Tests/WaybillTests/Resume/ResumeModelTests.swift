@@ -21,6 +21,7 @@ import WaybillCore
         let length = Int64.random(in: 0...3_000_000, using: &random)
         var options = ResumeOptions(dialect == .tus ? .tus : .draft)
         options.firstAppend = .kibibytes(Int64.random(in: 32...512, using: &random))
+        if Bool.random(using: &random) { options.maximumAppend = options.firstAppend }
         options.appendMultiple = ByteCount(bytes: [1, 1_000, 262_144 as Int64].randomElement(using: &random)!)
         var run = Run(server: ModelResumeServer(dialect, length: length, faultRate: faultRate))
         run.server.replaysResponse = .random(using: &random)
@@ -29,6 +30,8 @@ import WaybillCore
         var machine = machine(options, isUnknown ? nil : length, nil)
         if dialect == .draft6 { machine.support.usesDraft6 = true }
         var savedRecord: ResumeRecord?
+        // A slow disk: records that are not written yet. Only a machine that waits for them has to go on.
+        var pending: [ResumeRecord] = []
         while run.attempts < attempts {
             run.attempts += 1
             var queue = machine.handle(.begin)
@@ -40,9 +43,14 @@ import WaybillCore
                     let end = min(range.upperBound, length)
                     queue += machine.handle(.available(end, isEnd: end < range.upperBound))
                 case .save(let record):
-                    savedRecord = record
-                    queue += machine.handle(.saved(record))
-                case .forget: savedRecord = nil
+                    pending.append(record)
+                    guard machine.step == .saving || Int.random(in: 0..<4, using: &random) == 0 else { break }
+                    for record in pending {
+                        savedRecord = record
+                        queue += machine.handle(.saved(record))
+                    }
+                    pending = []
+                case .forget: (savedRecord, pending) = (nil, [])
                 case .finish(let ending): run.ending = ending
                 case .stored, .abandon, .hold: break
                 }
@@ -53,6 +61,7 @@ import WaybillCore
             guard machine.isRepeatable == true else { return run }
             // Sometimes another process continues from the record, which a stream does not have.
             if !isUnknown, Int.random(in: 0..<4, using: &random) == 0 {
+                pending = []
                 machine = Self.machine(options, length, savedRecord)
             }
             if dialect == .draft6 { machine.support.usesDraft6 = true }
