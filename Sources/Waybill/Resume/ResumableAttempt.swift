@@ -194,6 +194,8 @@ final class ResumableAttempt: TransferControl {
 
     private func ended(_ exchange: ResumeExchange, _ end: TransferEnd) {
         state.withLock { state in
+            // The control of this request, which `launch` may not have returned yet, must not be attached any more.
+            state.number += 1
             state.lastEnd = end
             state.requested.detach()
         }
