@@ -4,6 +4,7 @@ import FoundationEssentials
 ///
 ///     VendorRequests oss
 ///     VendorRequests qiniu
+///     VendorRequests s3
 @main struct VendorRequests {
     static func main() async throws {
         switch CommandLine.arguments.dropFirst().first {
@@ -13,7 +14,9 @@ import FoundationEssentials
             for line in try await SentTable.lines() { try say(line) }
         case "qiniu":
             for line in try await QiniuTable.lines() { try say(line) }
-        default: throw UsageError(text: "which store? There are: oss, qiniu")
+        case "s3":
+            for line in try S3Table.lines() { try say(line) }
+        default: throw UsageError(text: "which store? There are: oss, qiniu, s3")
         }
     }
 
@@ -29,7 +32,7 @@ struct RequestLine: Encodable {
     /// The name printed with a difference.
     var what: String
     var method = ""
-    /// The raw request target, or the corresponding part of a URL.
+    /// The raw request target, or the corresponding part of a URL; the whole URL for S3.
     var target = ""
     /// Header fields in order.
     var headers: [[String]] = []
@@ -40,6 +43,8 @@ struct RequestLine: Encodable {
     var id: String
     var secret: String
     var token: String?
+    /// The body if the signature covers it.
+    var body: String?
     /// The fields of a form, which replace the request.
     var form: [[String]]?
 }

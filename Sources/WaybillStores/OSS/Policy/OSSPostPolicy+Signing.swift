@@ -53,7 +53,7 @@ extension OSSPostPolicy {
     private func formV4(
         at url: String, rules: OSSSigningRules, credentials: StoreCredentials, date: Date
     ) throws(StoreError) -> OSSPostForm {
-        let scope = try OSSSignatureV4.Scope(rules, date: date)
+        let scope = try rules.scope(at: date)
         var fields = [
             OSSPostForm.Field("x-oss-signature-version", OSSSignatureV4.algorithm),
             OSSPostForm.Field("x-oss-credential", "\(credentials.accessKeyID)/\(scope.text)"),

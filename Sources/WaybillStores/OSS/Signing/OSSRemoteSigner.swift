@@ -70,7 +70,7 @@ public struct OSSRemoteSigner: ObjectStoreSigner {
     /// Extracts and validates the signature in a response, so that the error page of a proxy is never sent as a header
     /// field.
     static func signature(in response: String, for material: OSSSigningMaterial) throws(StoreError) -> String {
-        var text = OSSRequestToSign.trimmed(response)
+        var text = response.withoutOuterSpaces
         let prefix = "OSS \(material.identity.accessKeyID):"
         if text.utf8.starts(with: prefix.utf8) { text = String(text.utf8.dropFirst(prefix.utf8.count)) ?? "" }
         if text.utf8.starts(with: OSSSignatureV4.algorithm.utf8),

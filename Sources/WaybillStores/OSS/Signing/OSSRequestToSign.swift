@@ -51,21 +51,11 @@ public struct OSSRequestToSign: Sendable, Hashable {
 
     /// Returns the values of a field, trimmed and joined with commas; empty if the field is absent.
     func value(of name: HTTPField.Name) -> String {
-        headers[values: name].map { Self.trimmed($0) }.joined(separator: ",")
+        headers.joinedValue(of: name)
     }
 
     /// The lower-case names of the header fields.
     var fieldNames: Set<String> { Set(headers.map(\.name.canonicalName)) }
-
-    static func trimmed(_ text: String) -> String {
-        let bytes = text.utf8
-        guard let first = bytes.firstIndex(where: { !isBlank($0) }),
-            let last = bytes.lastIndex(where: { !isBlank($0) })
-        else { return "" }
-        return String(text[first...last])
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
 extension OSSRequestToSign: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -71,13 +71,16 @@ public struct OSSSigningMaterial: Sendable, Hashable {
             stringToSign = OSSSignatureV1.stringToSign(
                 request, date: OSSSignatureV1.dateText(of: request, date: date, seconds: seconds))
         case .v4:
-            let scope = try OSSSignatureV4.Scope(rules, date: date)
-            let names = OSSSignatureV4.additionalNames(rules, in: request)
-            let request = OSSSignatureV4.dated(
-                request, identity: identity, scope: scope, additional: names, seconds: seconds)
+            let scope = try rules.scope(at: date)
+            let dated = OSSSignatureV4.dated(
+                query: request.query, headers: request.headers, additional: rules.additionalHeaders,
+                identity: identity, scope: scope, seconds: seconds)
+            var request = request
+            (request.query, request.headers) = (dated.query, dated.headers)
             self.request = request
-            additionalNames = names
-            let canonical = OSSSignatureV4.canonicalRequest(request, additional: names)
+            additionalNames = dated.listedNames
+            let canonical = OSSSignatureV4.canonicalRequest(
+                request.method, path: PercentEncoding.path(request.resource), dated)
             canonicalRequest = canonical
             stringToSign = OSSSignatureV4.stringToSign(canonical, scope: scope)
         }
@@ -100,13 +103,10 @@ public struct OSSSigningMaterial: Sendable, Hashable {
         case (.v1, .query):
             signed.query.append(StoreQueryItem("Signature", signature))
         case (.v4, .header):
-            let additional =
-                additionalNames.isEmpty ? "" : ",AdditionalHeaders=\(additionalNames.joined(separator: ";"))"
-            signed.headers[.authorization] =
-                "\(OSSSignatureV4.algorithm) Credential=\(identity.accessKeyID)/\(scope.text)\(additional),"
-                + "Signature=\(signature)"
+            signed.headers[.authorization] = OSSSignatureV4.authorization(
+                signature, identity: identity, scope: scope, listedNames: additionalNames)
         case (.v4, .query):
-            signed.query.append(StoreQueryItem("x-oss-signature", signature))
+            signed.query.append(StoreQueryItem(OSSSignatureRules.itemNames.signature, signature))
         }
         return OSSSignedRequest(request: signed, stringToSign: stringToSign, canonicalRequest: canonicalRequest)
     }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import HTTPTypes
 
 /// The versions of OSS's signatures.
@@ -49,22 +50,38 @@ public struct OSSSigningRules: Sendable, Hashable {
         self.placement = placement
     }
 
+    /// Returns the scope of a version 4 signature.
+    ///
+    /// - Throws: ``StoreError/Code/invalidRegion``.
+    func scope(at date: Date) throws(StoreError) -> OSSSignatureV4.Scope {
+        try OSSName.checkRegion(region ?? "")
+        return OSSSignatureV4.Scope(date: date, region: region ?? "", product: product)
+    }
+
     /// Returns the validated validity of a presigned URL in whole seconds; `nil` for a signature in the header.
     func seconds(hasToken: Bool) throws(StoreError) -> Int? {
         guard case .query(let duration) = placement else { return nil }
-        let seconds = duration.components.seconds
-        let longest: Int64 = hasToken ? 43_200 : 604_800
+        // Version 1 does not limit the validity. A URL that is valid for more than a week mainly helps an attacker who
+        // obtains it.
+        return try hasToken
+            ? duration.validity(atMost: 43_200, " with a security token") : duration.validity(atMost: 604_800)
+    }
+}
+
+extension Duration {
+    /// Returns the duration as the validity of a presigned URL in whole seconds.
+    ///
+    /// - Throws: ``StoreError/Code/invalidExpiration`` unless it is between 1 s and the limit in seconds.
+    func validity(atMost longest: Int64, _ condition: String = "") throws(StoreError) -> Int {
+        let seconds = components.seconds
         guard seconds >= 1 else {
             throw StoreError(.invalidExpiration, "A presigned URL must be valid for at least one second.")
         }
-        // Version 1 does not limit the validity. A URL that is valid for more than a week mainly helps an attacker who
-        // obtains it.
         guard seconds <= longest else {
             throw StoreError(
                 .invalidExpiration,
-                "A presigned URL can be valid for at most \(longest) "
-                    + "seconds\(hasToken ? " with a security token" : ""); got \(seconds). Use a shorter validity, "
-                    + "or sign again when needed.")
+                "A presigned URL can be valid for at most \(longest) seconds\(condition); got \(seconds). Use a "
+                    + "shorter validity, or sign again when needed.")
         }
         return Int(seconds)
     }

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Signs requests of Waybill to S3 again with botocore and compares everything that the signature adds.
+
+    recompute_s3.py PATH-OF-VendorRequests
+
+VendorRequests prints a line of JSON for each request that its table signs. botocore receives the request without the
+signature, and computes the hash of the body itself.
+"""
+
+import collections
+import datetime
+import json
+import subprocess
+import sys
+import types
+from urllib.parse import unquote
+
+from tally import Tally
+
+import botocore.auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+COMPACT = "%Y%m%dT%H%M%SZ"
+ADDED = {"authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token"}
+tally = Tally()
+
+
+def at(date):
+    moment = datetime.datetime.strptime(date, COMPACT).replace(tzinfo=datetime.timezone.utc)
+    botocore.auth.get_current_datetime = lambda: moment
+
+
+def request(line, url, names):
+    """Returns the request with the header fields that the signature lists, which are all that botocore signs."""
+    headers = {name: value for name, value in line["headers"] if name.lower() in names and name.lower() not in ADDED}
+    result = AWSRequest(method=line["method"], url=url, headers=headers, data=line.get("body", "").encode())
+    config = types.SimpleNamespace(s3={"payload_signing_enabled": "body" in line})
+    result.context["client_config"] = config
+    return result
+
+
+def items(url):
+    pairs = [tuple(unquote(half) for half in pair.partition("=")[::2]) for pair in url.partition("?")[2].split("&")]
+    tally.same("names of query items are unique", len(pairs), len(dict(pairs)))
+    return dict(pairs)
+
+
+def header(line, credentials):
+    ours = {name.lower(): value for name, value in line["headers"]}
+    names = ours["authorization"].partition("SignedHeaders=")[2].partition(",")[0].split(";")
+    at(ours["x-amz-date"])
+    theirs = request(line, line["target"], names)
+    botocore.auth.S3SigV4Auth(credentials, "s3", line["region"]).add_auth(theirs)
+    for name in sorted(ADDED):
+        got = ours.get(name)
+        wanted = theirs.headers.get(name)
+        tally.same(f'{line["what"]}, {name}', got, wanted and wanted.replace(", ", ","))
+
+
+def url(line, credentials):
+    ours = items(line["target"])
+    at(ours["X-Amz-Date"])
+    path, _, query = line["target"].partition("?")
+    kept = "&".join(pair for pair in query.split("&") if not pair.startswith("X-Amz-"))
+    theirs = request(line, f"{path}?{kept}" if kept else path, ours["X-Amz-SignedHeaders"].split(";"))
+    botocore.auth.S3SigV4QueryAuth(
+        credentials, "s3", line["region"], expires=int(ours["X-Amz-Expires"])).add_auth(theirs)
+    tally.same(f'{line["what"]}, path', path, theirs.url.partition("?")[0])
+    tally.same(line["what"], ours, items(theirs.url))
+
+
+def main():
+    run = subprocess.run([sys.argv[1], "s3"], stdout=subprocess.PIPE, text=True, timeout=300)
+    tally.same("exit status of VendorRequests", run.returncode, 0)
+    counts = collections.Counter()
+    for text in run.stdout.splitlines():
+        line = json.loads(text)
+
+        def steps():
+            credentials = Credentials(line["id"], line["secret"], line.get("token"))
+            is_url = "X-Amz-Signature=" in line["target"]
+            (url if is_url else header)(line, credentials)
+            kind = "URL" if is_url else "header with hash" if "body" in line else "header"
+            counts[kind + (" with token" if line.get("token") else "")] += 1
+
+        tally.run(line["what"], steps)
+    kinds = ["URL", "header", "header with hash"]
+    tally.same("kinds of requests", sorted(counts), sorted(kinds + [f"{kind} with token" for kind in kinds]))
+    tally.check("number of requests", sum(counts.values()) >= 1_000, sum(counts.values()))
+    listed = ", ".join(f"{counts[name]} {name}" for name in sorted(counts))
+    print(f"S3: {sum(counts.values())} requests of ours signed once more ({listed}), "
+          f"{tally.passed} checks passed, {tally.failed} differences")
+    sys.exit(1 if tally.failed else 0)
+
+
+main()
