@@ -78,7 +78,7 @@ extension DurableOSSUpload {
     private func isOpen(
         _ record: ResumeRecord, _ client: AliyunOSSClient, _ run: ObjectRun
     ) async throws(StoreError) -> Bool {
-        var call = OSSCall(.get, bucket: bucket, key: key)
+        var call = StoreCall(.get, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploadId", record.uploadID), StoreQueryItem("max-parts", "1")]
         do throws(StoreError) {
             _ = try OSSMultipartXML.parts(in: try await client.make(call, run).response)
@@ -93,7 +93,7 @@ extension DurableOSSUpload {
     ) async throws(StoreError) -> DeliveryVerdict {
         let response: UploadResponse
         do throws(StoreError) {
-            response = try await client.make(OSSCall(.head, bucket: bucket, key: key), run).response
+            response = try await client.make(StoreCall(.head, bucket: bucket, key: key), run).response
         } catch  where error.status == 404 && error.storeCode != "NoSuchBucket" {
             return .absent
         }

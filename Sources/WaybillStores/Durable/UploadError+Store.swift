@@ -80,7 +80,7 @@ private enum StoreFailureClass {
     private static func isLane(_ error: StoreError) -> Bool {
         if error.status == 419 { return true }
         guard let response = (error.cause as? UploadError)?.response else { return false }
-        return OSSErrorResponse(response).isClockError
+        return StoreErrorResponse(response).isClockError
     }
 
     /// Whether the object already exists (OSS, 409) or the put policy does not allow the file (Qiniu, 403).

@@ -144,7 +144,7 @@ import WaybillCore
             """
         let response = UploadResponse(status: .badRequest, headers: [.ossRequestID: "1"], body: Array(body.utf8))
         let under = UploadError(.rejected, "400", phase: .failed, outcome: .rejected, response: response)
-        let error = StoreError(OSSErrorResponse(response), response, outcome: .rejected, cause: under)
+        let error = StoreError(StoreErrorResponse(response), response, outcome: .rejected, cause: under)
         #expect(Self.kind(UploadError(error, attempt: 1)) == "lane")
         // A part with an unknown outcome is not an object with an unknown outcome.
         var part = StoreError(UploadError(Self.lost, "lost", phase: .failed, outcome: .unknown))

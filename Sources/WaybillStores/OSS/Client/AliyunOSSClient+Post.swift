@@ -50,7 +50,7 @@ extension AliyunOSSClient {
         let last = Locked<ChecksummedBody?>(nil)
         let refused = Locked<StoreCredentials?>(nil)
         let sent: @Sendable () -> ChecksummedBody? = { last.withLock { $0 } }
-        var call = OSSCall(.post, bucket: bucket, key: "")
+        var call = StoreCall(.post, bucket: bucket, key: "")
         call.form = { date, isRefused throws(StoreError) in
             let signed: OSSPostForm
             if let ticket {

@@ -87,37 +87,24 @@ extension AliyunOSSClient {
     /// Uploads an object in a single request and returns the unprocessed response.
     func store(
         _ body: any UploadBody, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
-    ) async throws(StoreError) -> OSSCaller.CallResult {
+    ) async throws(StoreError) -> StoreCaller.CallResult {
         let body = ChecksummedBody(body)
-        var call = OSSCall(.put, bucket: bucket, key: key)
+        var call = StoreCall(.put, bucket: bucket, key: key)
         call.headers = try options.fields(for: key).adding(options.limitFields())
         if let callback = options.callback { call.headers = call.headers.adding(try callback.fields()) }
         call.body = body
         call.size = body.length ?? 0
         run.setTotal(body.length)
         run.enter(.sending)
-        let find: @Sendable () async -> OSSCaller.LookupResult = {
+        let find: @Sendable () async -> StoreCaller.LookupResult = {
             await self.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run)
         }
-        return try await recoveringExistingObject(find) { () async throws(StoreError) in
+        return try await StoreCaller.recoveringExistingObject(rejectedWith: Self.objectExists, find) {
+            () async throws(StoreError) in
             try await self.make(
                 call, run,
                 checks: { response throws(StoreError) in try self.compare(body.whole?.checksum, with: response) },
                 lookUp: find)
-        }
-    }
-
-    /// Makes a request that must not overwrite an object. If an earlier attempt was stored although its response was an
-    /// error, the next attempt fails with `FileAlreadyExists`; the stored object is then looked up.
-    func recoveringExistingObject(
-        _ find: @Sendable () async -> OSSCaller.LookupResult,
-        _ make: () async throws(StoreError) -> OSSCaller.CallResult
-    ) async throws(StoreError) -> OSSCaller.CallResult {
-        do throws(StoreError) {
-            return try await make()
-        } catch  where error.storeCode == "FileAlreadyExists" && error.wasTriedBefore {
-            guard case .done(let response) = await find() else { throw error }
-            return OSSCaller.CallResult(response: response, wasFound: true)
         }
     }
 
@@ -135,7 +122,7 @@ extension AliyunOSSClient {
             guard let checksum, let sent = body.whole else { return nil }
             return CRC64(continuing: checksum).appending(sent.checksum, count: sent.count).value
         }
-        var call = OSSCall(.post, bucket: bucket, key: key)
+        var call = StoreCall(.post, bucket: bucket, key: key)
         call.query = [StoreQueryItem("append"), StoreQueryItem("position", String(position))]
         call.headers = try options.limitFields()
         if position == 0 { call.headers = try options.fields(for: key).adding(call.headers) }
@@ -155,9 +142,12 @@ extension AliyunOSSClient {
             guard case .done(let response) = await look(for: key, in: bucket, size: end(), whole(), run) else {
                 throw error
             }
-            return stored(OSSCaller.CallResult(response: response, wasFound: true), key, bucket, hasCallback: false)
+            return stored(StoreCaller.CallResult(response: response, wasFound: true), key, bucket, hasCallback: false)
         }
     }
+
+    /// The code of OSS for an existing object that must not be overwritten.
+    static let objectExists = "FileAlreadyExists"
 
     /// Throws if the checksum in the response differs from that of the bytes sent.
     func compare(_ ours: UInt64?, with response: UploadResponse) throws(StoreError) {
@@ -171,9 +161,9 @@ extension AliyunOSSClient {
     /// append; an object of this size proves that the append was not applied.
     func look(
         for key: String, in bucket: String, size: Int64?, _ checksum: UInt64?, _ run: ObjectRun, before: Int64? = nil
-    ) async -> OSSCaller.LookupResult {
+    ) async -> StoreCaller.LookupResult {
         do throws(StoreError) {
-            let call = OSSCall(.head, bucket: bucket, key: key)
+            let call = StoreCall(.head, bucket: bucket, key: key)
             let response = try await make(call, run).response
             let info = OSSObjectInfo(response)
             if let checksum, info.checksum == checksum, size == nil || info.size == size { return .done(response) }
@@ -191,7 +181,7 @@ extension AliyunOSSClient {
     }
 
     func stored(
-        _ result: OSSCaller.CallResult, _ key: String, _ bucket: String, hasCallback: Bool
+        _ result: StoreCaller.CallResult, _ key: String, _ bucket: String, hasCallback: Bool
     ) -> OSSStoredObject {
         let endpoint = configuration.publicEndpoint ?? configuration.endpoint
         let url = (try? endpoint.url(bucket: bucket, key: key)) ?? ""
@@ -200,11 +190,6 @@ extension AliyunOSSClient {
         object.wasFoundStored = result.wasFound
         return object
     }
-}
-
-extension StoreError {
-    /// Whether the failed request was attempted more than once.
-    fileprivate var wasTriedBefore: Bool { (cause as? UploadError).map { $0.attempts.count > 1 } ?? false }
 }
 
 extension HTTPFields {

@@ -32,7 +32,7 @@ public final class AliyunOSSClient: Sendable {
     public let configuration: Configuration
     /// The session that sends the client's requests.
     public let session: UploadSession
-    private let caller: OSSCaller
+    private let caller: StoreCaller
     private let credentials: CredentialProvider?
 
     /// Creates a client that signs with credentials.
@@ -78,9 +78,9 @@ public final class AliyunOSSClient: Sendable {
         self.configuration = configuration
         self.credentials = credentials
         self.session = session ?? Self.ownSession(configuration)
-        caller = OSSCaller(
-            endpoint: configuration.endpoint, session: self.session, signer: signer, rules: configuration.rules,
-            clock: clock ?? StoreClock(now: configuration.now), options: configuration.options)
+        caller = StoreCaller(
+            service: OSSService(endpoint: configuration.endpoint, signer: signer, rules: configuration.rules),
+            session: self.session, clock: clock ?? StoreClock(now: configuration.now), options: configuration.options)
     }
 
     /// The offset of the store's clock from the local clock in seconds, as learned from responses; positive if it is
@@ -95,12 +95,12 @@ public final class AliyunOSSClient: Sendable {
         return UploadSession(configuration: settings)
     }
 
-    /// Makes a call. See ``OSSCaller/make(_:_:at:checks:lookUp:)``.
+    /// Makes a call. See ``StoreCaller/make(_:_:at:checks:lookUp:)``.
     func make(
-        _ call: OSSCall, _ run: ObjectRun, at url: String? = nil,
-        checks: OSSCaller.Checks = { _ throws(StoreError) in },
-        lookUp: (@Sendable () async -> OSSCaller.LookupResult)? = nil
-    ) async throws(StoreError) -> OSSCaller.CallResult {
+        _ call: StoreCall, _ run: ObjectRun, at url: String? = nil,
+        checks: StoreCaller.Checks = { _ throws(StoreError) in },
+        lookUp: (@Sendable () async -> StoreCaller.LookupResult)? = nil
+    ) async throws(StoreError) -> StoreCaller.CallResult {
         try await caller.make(call, run, at: url, checks: checks, lookUp: lookUp)
     }
 
@@ -130,7 +130,7 @@ extension AliyunOSSClient {
     /// - Throws: ``StoreError``; its status is 404 when the object does not exist.
     public func head(_ key: String, in bucket: String? = nil) async throws(StoreError) -> OSSObjectInfo {
         try await ObjectUpload { run throws(StoreError) in
-            let call = OSSCall(.head, bucket: try self.bucket(bucket), key: key)
+            let call = StoreCall(.head, bucket: try self.bucket(bucket), key: key)
             return OSSObjectInfo(try await self.make(call, run).response)
         }.value
     }
@@ -140,7 +140,7 @@ extension AliyunOSSClient {
     /// - Throws: ``StoreError``.
     public func delete(_ key: String, in bucket: String? = nil) async throws(StoreError) {
         try await ObjectUpload { run throws(StoreError) in
-            var call = OSSCall(.delete, bucket: try self.bucket(bucket), key: key)
+            var call = StoreCall(.delete, bucket: try self.bucket(bucket), key: key)
             call.isIdempotent = true
             _ = try await self.make(call, run)
         }.value

@@ -21,7 +21,7 @@ struct OSSFileUpload: Sendable {
     static let limits = PartLimits(minimumSize: .bytes(102_400), maximumSize: .gibibytes(5), maximumCount: 10_000)
 
     /// A stored object: the response, and how the upload began.
-    typealias UploadResult = (result: OSSCaller.CallResult, beginning: OSSStoredObject.Beginning)
+    typealias UploadResult = (result: StoreCaller.CallResult, beginning: OSSStoredObject.Beginning)
 
     func storedObject(_ run: ObjectRun) async throws(StoreError) -> OSSStoredObject {
         let (result, beginning) = try await perform(run)
@@ -104,7 +104,7 @@ struct OSSFileUpload: Sendable {
         let (upload, listed, beginning) = try await begin(source, plan, record, run)
         if let found = listed.found {
             await record?.claim.finish()
-            return (OSSCaller.CallResult(response: found, wasFound: true), beginning)
+            return (StoreCaller.CallResult(response: found, wasFound: true), beginning)
         }
         do throws(StoreError) {
             run.enter(.sending)
@@ -189,7 +189,7 @@ struct OSSFileUpload: Sendable {
     }
 
     private func initiate(_ run: ObjectRun) async throws(StoreError) -> String {
-        var call = OSSCall(.post, bucket: bucket, key: key)
+        var call = StoreCall(.post, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploads")]
         call.headers = try options.fields(for: key)
         // A duplicate leaves an upload without parts behind, which costs nothing.

@@ -40,8 +40,8 @@ final class OSSMultipart: MultipartProtocol {
         self.state = Locked(state)
     }
 
-    private func call(_ method: HTTPRequest.Method) -> OSSCall {
-        var call = OSSCall(method, bucket: bucket, key: key)
+    private func call(_ method: HTTPRequest.Method) -> StoreCall {
+        var call = StoreCall(method, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploadId", uploadID)]
         return call
     }
@@ -178,7 +178,7 @@ final class OSSMultipart: MultipartProtocol {
     /// Completes the upload: the store assembles the object.
     func complete(
         _ receipts: [PartReceipt], _ options: OSSObjectOptions, _ run: ObjectRun
-    ) async throws(StoreError) -> OSSCaller.CallResult {
+    ) async throws(StoreError) -> StoreCaller.CallResult {
         run.enter(.completing)
         var call = call(.post)
         call.headers[.contentType] = "application/xml"
@@ -188,8 +188,9 @@ final class OSSMultipart: MultipartProtocol {
         let checksum = receipts.wholeChecksum
         do throws(StoreError) {
             let done = call
-            let result = try await client.recoveringExistingObject({ await self.lookUpObject(checksum, run) }) {
-                () async throws(StoreError) in
+            let result = try await StoreCaller.recoveringExistingObject(
+                rejectedWith: AliyunOSSClient.objectExists, { await self.lookUpObject(checksum, run) }
+            ) { () async throws(StoreError) in
                 try await self.client.make(done, run, lookUp: { await self.lookUpCompletion(checksum, run) })
             }
             try client.compare(checksum, with: result.response)
@@ -197,16 +198,16 @@ final class OSSMultipart: MultipartProtocol {
         } catch  where error.code == .uploadGone {
             // An earlier attempt may have completed the upload although its response was an error or was lost.
             guard case .done(let response) = await lookUpObject(checksum, run) else { throw error }
-            return OSSCaller.CallResult(response: response, wasFound: true)
+            return StoreCaller.CallResult(response: response, wasFound: true)
         }
     }
 
-    func lookUpObject(_ checksum: UInt64?, _ run: ObjectRun) async -> OSSCaller.LookupResult {
+    func lookUpObject(_ checksum: UInt64?, _ run: ObjectRun) async -> StoreCaller.LookupResult {
         await client.look(for: key, in: bucket, size: plan.objectSize, checksum, run)
     }
 
     /// Determines the outcome of a Complete request without a response: whether the object exists, or else the upload.
-    private func lookUpCompletion(_ checksum: UInt64?, _ run: ObjectRun) async -> OSSCaller.LookupResult {
+    private func lookUpCompletion(_ checksum: UInt64?, _ run: ObjectRun) async -> StoreCaller.LookupResult {
         let object = await lookUpObject(checksum, run)
         guard case .notDone = object else { return object }
         do throws(StoreError) {
@@ -226,7 +227,7 @@ final class OSSMultipart: MultipartProtocol {
 extension AliyunOSSClient {
     /// Deletes the parts of an upload at the store. Does nothing if the store no longer knows the upload.
     func abort(_ uploadID: String, of key: String, in bucket: String, _ run: ObjectRun) async throws(StoreError) {
-        var call = OSSCall(.delete, bucket: bucket, key: key)
+        var call = StoreCall(.delete, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploadId", uploadID)]
         call.isIdempotent = true
         do throws(StoreError) {

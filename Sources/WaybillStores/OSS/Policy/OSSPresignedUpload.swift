@@ -93,18 +93,13 @@ extension OSSPresignedUpload {
         // OSS responds with 203 if it stored the object and the callback in the signed URL failed.
         guard response.status.code == 203 else { return }
         guard response.headers[.ossRequestID] == nil else { throw StoreError(callbackFailed: response) }
-        var error = StoreError(
-            .unexpectedResponse,
-            "A server that is not OSS responded with 203. Check for a proxy between this machine and the store.",
-            outcome: .unknown)
-        error.status = 203
-        throw error
+        throw StoreError(foreign: response, store: "OSS")
     }
 
     /// Converts the error of a failed request; a rejection gets the store's error code.
     package static func error(_ error: UploadError) -> StoreError {
         guard let response = error.response, error.code == .rejected else { return StoreError(error) }
-        let reply = OSSErrorResponse(response)
+        let reply = StoreErrorResponse(response)
         // The URL may belong to another store, whose error XML has the same structure.
         guard reply.code != nil else { return StoreError(error) }
         let store = response.headers[.ossRequestID] == nil ? "The store" : "OSS"

@@ -28,12 +28,21 @@ public struct OSSSignatureDifference: Sendable, Hashable {
     ///   - theirCanonicalRequest: The canonical request of version 4, in which a difference is readable, unlike in its
     ///     hash.
     public init(of signed: OSSSignedRequest, theirStringToSign: String, theirCanonicalRequest: String? = nil) {
-        if let ours = signed.canonicalRequest, let theirs = theirCanonicalRequest,
+        self.init(
+            signed.stringToSign, signed.canonicalRequest, theirStringToSign: theirStringToSign,
+            theirCanonicalRequest: theirCanonicalRequest)
+    }
+
+    /// Compares the strings of either store; the canonical request is `nil` for version 1.
+    init(
+        _ stringToSign: String, _ canonicalRequest: String?, theirStringToSign: String, theirCanonicalRequest: String?
+    ) {
+        if let ours = canonicalRequest, let theirs = theirCanonicalRequest,
             let found = Self.first(ours, theirs)
         {
             self.init(found, subject: "of the canonical request\(Self.canonicalSubject(found, ours))")
-        } else if let found = Self.first(signed.stringToSign, theirStringToSign) {
-            let isV4 = signed.canonicalRequest != nil
+        } else if let found = Self.first(stringToSign, theirStringToSign) {
+            let isV4 = canonicalRequest != nil
             self.init(found, subject: isV4 ? Self.subjectV4(found.line) : Self.subjectV1(found))
         } else {
             self.init(nil, subject: "")
@@ -104,7 +113,8 @@ public struct OSSSignatureDifference: Sendable, Hashable {
     /// Returns the line with secrets redacted, truncated, and with visible control characters.
     static func shown(_ line: String) -> String {
         var text = line
-        for name in ["x-oss-security-token:", "authorization:"] where text.lowercased().utf8.starts(with: name.utf8) {
+        for name in ["x-oss-security-token:", "x-amz-security-token:", "authorization:"]
+        where text.lowercased().utf8.starts(with: name.utf8) {
             text = "\(name)\(Secret.placeholder)"
         }
         for name in secretItems { text = hidden(name, in: text) }
@@ -113,6 +123,8 @@ public struct OSSSignatureDifference: Sendable, Hashable {
 
     private static let secretItems = [
         "security-token", "Signature", "x-oss-signature", "uploadId", "callback", "callback-var",
+        "X-Amz-Security-Token",
+        "X-Amz-Signature",
     ]
 
     /// Redacts the value of a query item wherever an item can begin: after `?`, after `&` or at the start.

@@ -6,8 +6,8 @@ import Waybill
 @testable import WaybillStores
 
 @Suite struct `OSS requests and responses` {
-    private func reply(_ status: Int, _ body: String, _ headers: HTTPFields = [:]) -> OSSErrorResponse {
-        OSSErrorResponse(
+    private func reply(_ status: Int, _ body: String, _ headers: HTTPFields = [:]) -> StoreErrorResponse {
+        StoreErrorResponse(
             UploadResponse(status: .init(code: status), headers: headers, body: Array(body.utf8)))
     }
 
@@ -38,10 +38,10 @@ import Waybill
 
     @Test(
         arguments: [
-            ("", OSSErrorResponse.Form.empty), ("  \r\n", .empty), ("<!DOCTYPE HTML><html><p>502", .html),
+            ("", StoreErrorResponse.Form.empty), ("  \r\n", .empty), ("<!DOCTYPE HTML><html><p>502", .html),
             ("\n<HTML><body>", .html), (#"{"error":"x"}"#, .json), ("[1]", .json),
         ])
-    func `error bodies that are not from OSS are classified`(_ body: String, _ form: OSSErrorResponse.Form) {
+    func `error bodies that are not from OSS are classified`(_ body: String, _ form: StoreErrorResponse.Form) {
         #expect(reply(502, body).form == form)
     }
 

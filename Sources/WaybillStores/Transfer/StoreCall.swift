@@ -4,8 +4,8 @@ import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// A complete request to OSS, before it is dated and signed.
-struct OSSCall: Sendable {
+/// A complete request to a store, before it is dated and signed.
+struct StoreCall: Sendable {
     var method: HTTPRequest.Method
     var bucket: String
     /// The object key; empty for a request to the bucket.
@@ -13,6 +13,8 @@ struct OSSCall: Sendable {
     var query: [StoreQueryItem] = []
     var headers: HTTPFields = [:]
     var body: (any UploadBody)?
+    /// The SHA-256 of the body in hexadecimal digits, if the signature is to cover it.
+    var payloadHash: String?
     /// The number of object bytes in the body, for progress.
     var size: Int64?
     /// Whether the request is idempotent, so that it can be repeated without querying the store first.
@@ -29,40 +31,37 @@ struct OSSCall: Sendable {
 }
 
 /// Dates and signs each attempt of one call, by the store's clock and with the current credentials.
-final class OSSAttemptSigner: UploadInterceptor {
+final class AttemptSigner: UploadInterceptor {
     private struct State: Sendable {
         var rejecting: StoreCredentials?
-        var last: OSSSignedRequest?
+        var last: SignedCall?
     }
 
-    private let call: OSSCall
-    private let signer: any ObjectStoreSigner
-    private let rules: OSSSigningRules
+    private let call: StoreCall
+    private let service: any StoreService
     private let clock: StoreClock
     private let state = Locked(State())
 
-    init(_ call: OSSCall, signer: any ObjectStoreSigner, rules: OSSSigningRules, clock: StoreClock) {
+    init(_ call: StoreCall, service: any StoreService, clock: StoreClock) {
         self.call = call
-        self.signer = signer
-        self.rules = rules
+        self.service = service
         self.clock = clock
     }
 
-    var name: String { "OSS signature" }
+    var name: String { "signature for the store" }
 
     /// The request as it was last signed.
-    var last: OSSSignedRequest? { state.withLock { $0.last } }
+    var last: SignedCall? { state.withLock { $0.last } }
 
     /// Requests different credentials for the following attempts than those that signed the last one.
     func rejectCredentials() { state.withLock { $0.rejecting = $0.last?.credentials } }
 
     func adapt(_ request: inout OutgoingRequest) async throws {
-        var plain = OSSRequestToSign(
-            request.method, bucket: call.bucket, key: call.key.isEmpty ? nil : call.key, query: call.query,
-            headers: request.headers)
-        plain.headers[.authorization] = nil
-        let signed = try await signer.sign(
-            plain, rules: rules, at: clock.date, rejecting: state.withLock { $0.rejecting })
+        request.headers[.authorization] = nil
+        let location = request.url.utf8.prefix { $0 != UInt8(ascii: "?") }
+        let signed = try await service.sign(
+            call, request.method, at: String(Substring(location)), headers: request.headers, date: clock.date,
+            rejecting: state.withLock { $0.rejecting })
         state.withLock { $0.last = signed }
         request.headers = signed.headers
         request.query = signed.queryText

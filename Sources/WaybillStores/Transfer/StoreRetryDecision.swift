@@ -10,10 +10,11 @@ import WaybillCore
 /// | the local clock is wrong, and the store reports a plausible time | correct the clock and repeat the request |
 /// | the clock is wrong, and the store reports no plausible time | none |
 /// | 401, or 403 for expired credentials | get fresh credentials and repeat the request |
-/// | the stored bytes differ from those sent | send again |
+/// | the bucket is in another region | sign for that region and repeat the request |
+/// | the stored bytes differ from those sent, or the store asks for the request again | send again |
 /// | the whole request was sent, and no response arrived | query the store and act on the result |
 /// | anything else | none; the session has already retried transient failures |
-struct OSSRetryDecision: Sendable {
+struct StoreRetryDecision: Sendable {
     /// The facts about a failure.
     struct Failure: Sendable, Hashable {
         var outcome: UploadOutcome
@@ -21,6 +22,10 @@ struct OSSRetryDecision: Sendable {
         var isClockError = false
         var isCredentialError = false
         var isChecksumMismatch = false
+        /// Whether the store asks for the same request again with a status that the session does not retry.
+        var isTransient = false
+        /// The region of the bucket, if it is not that of the request.
+        var region: String?
         var isCancelled = false
         /// The time in the error response.
         var serverTime: Date?
@@ -40,6 +45,8 @@ struct OSSRetryDecision: Sendable {
         case correctClock(TimeInterval)
         /// Repeat the request with different credentials.
         case refreshCredentials
+        /// Repeat the request in another region.
+        case changeRegion(String)
         /// Send the request again.
         case sendAgain
         /// Query the store for the object.
@@ -50,6 +57,7 @@ struct OSSRetryDecision: Sendable {
 
     private var hasCorrected = false
     private var hasRefreshed = false
+    private var hasMoved = false
     private var hasRepeated = false
     private var hasLookedUp = false
 
@@ -75,7 +83,11 @@ struct OSSRetryDecision: Sendable {
         if failure.isCredentialError || failure.status == 401 {
             return Self.testAndSet(&hasRefreshed) ? .stop("The credentials were already renewed.") : .refreshCredentials
         }
-        if failure.isChecksumMismatch {
+        if let region = failure.region {
+            return Self.testAndSet(&hasMoved)
+                ? .stop("The request was already sent to another region.") : .changeRegion(region)
+        }
+        if failure.isChecksumMismatch || failure.isTransient {
             return Self.testAndSet(&hasRepeated) ? .stop("The request was already sent twice.") : .sendAgain
         }
         if failure.outcome == .unknown, failure.status == nil {

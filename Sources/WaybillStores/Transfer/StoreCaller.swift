@@ -4,13 +4,11 @@ import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// Makes calls to OSS. The session retries transient failures; this type adds the recoveries that need knowledge of the
-/// store.
-struct OSSCaller: Sendable {
-    let endpoint: OSSEndpoint
+/// Makes calls to a store. The session retries transient failures; this type adds the recoveries that need knowledge of
+/// the store.
+struct StoreCaller: Sendable {
+    let service: any StoreService
     let session: UploadSession
-    let signer: any ObjectStoreSigner
-    let rules: OSSSigningRules
     let clock: StoreClock
     let options: UploadOptions
 
@@ -34,12 +32,12 @@ struct OSSCaller: Sendable {
     /// A failed attempt: the error for the caller, and the facts that decide the next step.
     private struct FailedAttempt: Error {
         var error: StoreError
-        var facts: OSSRetryDecision.Failure
+        var facts: StoreRetryDecision.Failure
     }
 
     typealias Checks = @Sendable (UploadResponse) throws(StoreError) -> Void
 
-    /// Makes a call, and repeats it as ``OSSRetryDecision`` decides.
+    /// Makes a call, and repeats it as ``StoreRetryDecision`` decides.
     ///
     /// - Parameters:
     ///   - call: The call.
@@ -51,13 +49,13 @@ struct OSSCaller: Sendable {
     /// - Returns: The response.
     /// - Throws: ``StoreError``; its outcome is `unknown` only if the query could not determine it.
     func make(
-        _ call: OSSCall, _ run: ObjectRun, at url: String? = nil, checks: Checks = { _ throws(StoreError) in },
+        _ call: StoreCall, _ run: ObjectRun, at url: String? = nil, checks: Checks = { _ throws(StoreError) in },
         lookUp: (@Sendable () async -> LookupResult)? = nil
     ) async throws(StoreError) -> CallResult {
-        let attemptSigner = OSSAttemptSigner(call, signer: signer, rules: rules, clock: clock)
+        let attemptSigner = AttemptSigner(call, service: service, clock: clock)
         var call = call
-        var decision = OSSRetryDecision()
-        var step: OSSRetryDecision.Step?
+        var decision = StoreRetryDecision()
+        var step: StoreRetryDecision.Step?
         var refusal: StoreError?
         while true {
             if let form = call.form { call.body = try await form(clock.date, step == .refreshCredentials) }
@@ -75,6 +73,7 @@ struct OSSCaller: Sendable {
             case .refreshCredentials:
                 refusal = failed.error
                 attemptSigner.rejectCredentials()
+            case .changeRegion(let region): service.move(call.bucket, to: region)
             case .sendAgain: break
             case .lookUp:
                 if let response = try await responseAfterLookup(lookUp, call, failed.error) {
@@ -91,14 +90,14 @@ struct OSSCaller: Sendable {
     /// Sends a request once and checks its response. `refusal` is the error with which credentials were rejected
     /// before.
     private func attempt(
-        _ request: UploadRequest, of call: OSSCall, _ run: ObjectRun, _ attemptSigner: OSSAttemptSigner,
+        _ request: UploadRequest, of call: StoreCall, _ run: ObjectRun, _ attemptSigner: AttemptSigner,
         _ refusal: StoreError?, _ checks: Checks
     ) async throws(FailedAttempt) -> UploadResponse {
         var failed: FailedAttempt
         do throws(UploadError) {
             let response = try await run.send(request, in: session, size: call.size)
             do throws(StoreError) {
-                try accept(response, of: call)
+                try service.accept(response, of: call)
                 try checks(response)
                 return response
             } catch let error {
@@ -107,7 +106,7 @@ struct OSSCaller: Sendable {
                 failed.facts.isChecksumMismatch = error.code == .checksumMismatch
             }
         } catch let error {
-            failed = read(error, attemptSigner.last)
+            failed = read(error, of: call, attemptSigner.last)
             if let refusal { failed.error.adoptContext(of: refusal) }
         }
         failed.facts.isReplayable = call.body?.isReplayable ?? true
@@ -116,7 +115,7 @@ struct OSSCaller: Sendable {
 
     /// Queries the store after a request without a response. Returns `nil` if the request is to be repeated.
     private func responseAfterLookup(
-        _ lookUp: (@Sendable () async -> LookupResult)?, _ call: OSSCall, _ error: StoreError
+        _ lookUp: (@Sendable () async -> LookupResult)?, _ call: StoreCall, _ error: StoreError
     ) async throws(StoreError) -> UploadResponse? {
         let isReplayable = call.body?.isReplayable ?? true
         guard let lookUp else {
@@ -139,13 +138,13 @@ struct OSSCaller: Sendable {
     }
 
     private func request(
-        for call: OSSCall, at url: String?, _ attemptSigner: OSSAttemptSigner
+        for call: StoreCall, at url: String?, _ attemptSigner: AttemptSigner
     ) throws(StoreError) -> UploadRequest {
         // A form carries its key as a field; every other request addresses one object.
-        if call.form == nil { try OSSName.checkKey(call.key) }
+        if call.form == nil { try service.checkKey(call.key) }
         let query = StoreQueryItem.text(of: call.query)
         var target = url ?? ""
-        if url == nil { target = try endpoint.url(bucket: call.bucket, key: call.key) }
+        if url == nil { target = try service.url(bucket: call.bucket, key: call.key) }
         if !query.isEmpty { target += "?\(query)" }
         var headers = call.headers
         // Set the content type explicitly: libcurl must not add a field that was not signed.
@@ -158,47 +157,36 @@ struct OSSCaller: Sendable {
         return request
     }
 
-    /// Throws if a successful response is a failed callback or does not come from OSS.
-    private func accept(_ response: UploadResponse, of call: OSSCall) throws(StoreError) {
-        // A transforming proxy responds with 203, too (RFC 9110 section 15.3.4).
-        let requestsCallback = call.form != nil || call.headers[.ossCallback] != nil
-        if response.status.code == 203, response.headers[.ossRequestID] != nil, requestsCallback {
-            throw StoreError(callbackFailed: response)
-        }
-        guard response.status.code != 203, response.headers[.ossRequestID] != nil else {
-            let reply = OSSErrorResponse(response)
-            var error = StoreError(
-                .unexpectedResponse,
-                "A server that is not OSS responded with \(response.status.code). "
-                    + (reply.foreignResponseHint ?? "Check for a proxy between this machine and the store."),
-                outcome: .unknown)
-            error.status = response.status.code
-            throw error
-        }
-    }
-
     /// Converts an error of the session into an error of the store.
-    private func read(_ error: UploadError, _ signed: OSSSignedRequest?) -> FailedAttempt {
-        var failure = OSSRetryDecision.Failure(outcome: error.outcome)
+    private func read(_ error: UploadError, of call: StoreCall, _ signed: SignedCall?) -> FailedAttempt {
+        var failure = StoreRetryDecision.Failure(outcome: error.outcome)
         failure.isCancelled = error.isCancelled
         // The cause of an interceptor failure is the signer's own error, which is more specific.
         if let inner = Self.storeError(in: error.cause) { return FailedAttempt(error: inner, facts: failure) }
         guard let response = error.response, error.code == .rejected else {
             return FailedAttempt(error: StoreError(error), facts: failure)
         }
-        let reply = OSSErrorResponse(response)
+        let reply = StoreErrorResponse(response)
         failure.status = response.status.code
-        failure.isClockError = reply.isClockError
         failure.isCredentialError = reply.isCredentialError
+        failure.isTransient = reply.isTransient
+        failure.region = service.otherRegion(in: reply, response, of: call)
         failure.serverTime = reply.serverTime
         failure.dateField = response.headers[.date].flatMap { HTTPDate($0) }.map {
             Date(timeIntervalSince1970: TimeInterval($0.seconds))
         }
-        var result = StoreError(reply, response, outcome: error.outcome, cause: error)
-        result.host = result.host ?? endpoint.host
+        // The error of S3 to HEAD has no code: a clock that is wrong by more than stores accept is the likely cause.
+        let isUnexplained = reply.form == .empty && response.status.code == 403
+        let offset = failure.dateField.map { abs($0.timeIntervalSince(clock.date)) } ?? 0
+        failure.isClockError = reply.isClockError || isUnexplained && offset > 900
+        var result = StoreError(reply, response, outcome: error.outcome, cause: error, store: service.name)
+        // The host that S3 reports is an opaque ID.
+        if response.headers[.ossRequestID] == nil { result.host = nil }
+        result.host = result.host ?? service.host
         if reply.code == "SignatureDoesNotMatch", let signed, let theirs = reply.stringToSign {
             let difference = OSSSignatureDifference(
-                of: signed, theirStringToSign: theirs, theirCanonicalRequest: reply.canonicalRequest)
+                signed.stringToSign, signed.canonicalRequest, theirStringToSign: theirs,
+                theirCanonicalRequest: reply.canonicalRequest)
             result.message = "The signature does not match. \(difference)"
         }
         return FailedAttempt(error: result, facts: failure)
@@ -213,7 +201,26 @@ struct OSSCaller: Sendable {
     }
 }
 
+extension StoreCaller {
+    /// Makes a request that must not overwrite an object. If an earlier attempt was stored although its response was an
+    /// error, the next attempt fails with the store's code for an existing object; the stored object is then looked up.
+    static func recoveringExistingObject(
+        rejectedWith code: String, _ find: @Sendable () async -> LookupResult,
+        _ make: () async throws(StoreError) -> CallResult
+    ) async throws(StoreError) -> CallResult {
+        do throws(StoreError) {
+            return try await make()
+        } catch  where error.storeCode == code && error.wasTriedBefore {
+            guard case .done(let response) = await find() else { throw error }
+            return CallResult(response: response, wasFound: true)
+        }
+    }
+}
+
 extension StoreError {
+    /// Whether the failed request was attempted more than once.
+    fileprivate var wasTriedBefore: Bool { (cause as? UploadError).map { $0.attempts.count > 1 } ?? false }
+
     /// Adopts the store's details of the credential rejection, for an error that occurred before the store was reached.
     fileprivate mutating func adoptContext(of refusal: StoreError) {
         guard status == nil else { return }

@@ -2,11 +2,11 @@ import FoundationEssentials
 import HTTPTypes
 import Waybill
 
-/// The details of an OSS error response, from its body or its header fields.
-struct OSSErrorResponse: Sendable, Hashable {
+/// The details of an error response of OSS or S3, from its body or its header fields.
+struct StoreErrorResponse: Sendable, Hashable {
     /// The format of the body.
     enum Form: Sendable, Hashable {
-        /// An error document of OSS.
+        /// An error document of the store.
         case xml
         /// No body.
         case empty
@@ -25,6 +25,8 @@ struct OSSErrorResponse: Sendable, Hashable {
     var detailCode: String?
     /// The endpoint of the bucket's region, reported if the request was sent to another one.
     var endpoint: String?
+    /// The region of the bucket, as S3 reports it.
+    var region: String?
     var serverTime: Date?
     var stringToSign: String?
     var canonicalRequest: String?
@@ -33,10 +35,11 @@ struct OSSErrorResponse: Sendable, Hashable {
     init(_ response: UploadResponse) {
         let fields = response.headers
         read(response.body)
-        // A response to HEAD has no body: the same XML is in a header field.
+        // A response to HEAD has no body: OSS puts the same XML into a header field.
         if code == nil, let field = fields[.ossError], let bytes = Data(base64Encoded: field) { read(Array(bytes)) }
-        requestID = requestID ?? fields[.ossRequestID]
+        requestID = requestID ?? fields[.ossRequestID] ?? fields[.s3RequestID]
         detailCode = detailCode ?? fields[.ossDetailCode]
+        region = region ?? fields[.s3BucketRegion]
     }
 
     private mutating func read(_ body: [UInt8]) {
@@ -67,80 +70,56 @@ struct OSSErrorResponse: Sendable, Hashable {
         hostID = root["HostId"]
         detailCode = root["EC"]
         endpoint = root["Endpoint"]
+        region = root["Region"]
         serverTime = root["ServerTime"].flatMap { StoreDate.parse($0) }
         stringToSign = root.children.first { $0.name == "StringToSign" }?.text
         canonicalRequest = root.children.first { $0.name == "CanonicalRequest" }?.text
     }
 
-    /// Whether OSS reports that the local clock is wrong, by its own code or by that of a version 4 signature.
+    /// Whether the store reports that the local clock is wrong, by its own code or by that of a version 4 signature.
     var isClockError: Bool {
         code == "RequestTimeTooSkewed"
             || code == "InvalidArgument" && message?.lowercased().contains("invalid signing date") == true
     }
 
-    /// Whether OSS reports that the credentials have expired or are no longer valid.
+    /// Whether the store reports that the credentials have expired or are no longer valid.
     var isCredentialError: Bool {
-        ["SecurityTokenExpired", "InvalidSecurityToken", "InvalidAccessKeyId"].contains(code)
+        [
+            "SecurityTokenExpired", "InvalidSecurityToken", "InvalidAccessKeyId", "ExpiredToken", "InvalidToken",
+        ].contains(code)
     }
 
-    /// An explanation for a body that is not from OSS; `nil` if it is, or without a body.
+    /// Whether the store asks for the same request again although the status means a permanent failure: the body
+    /// arrived too slowly, or another conditional write of the same key was in progress.
+    var isTransient: Bool { code == "RequestTimeout" || code == "ConditionalRequestConflict" }
+
+    /// An explanation for a body that is not from the store; `nil` if it is, or without a body.
     var foreignResponseHint: String? {
         switch form {
         case .xml, .empty: nil
         case .html:
             "The response is an HTML page. Check for a proxy or captive portal between this machine and the store."
-        case .json: "The response is JSON, which OSS does not send. Check the endpoint."
-        case .unreadable(let why): "The response is not a valid OSS document: \(why)."
+        case .json: "The response is JSON, which the store does not send. Check the endpoint."
+        case .unreadable(let why): "The response is not a valid document of the store: \(why)."
         }
     }
 }
 
-extension HTTPField.Name {
-    static let ossError = HTTPField.Name("x-oss-err")!
-    static let ossRequestID = HTTPField.Name("x-oss-request-id")!
-    static let ossDetailCode = HTTPField.Name("x-oss-ec")!
-    static let ossChecksum = HTTPField.Name("x-oss-hash-crc64ecma")!
-    static let ossVersionID = HTTPField.Name("x-oss-version-id")!
-    static let ossNextPosition = HTTPField.Name("x-oss-next-append-position")!
-    static let ossObjectType = HTTPField.Name("x-oss-object-type")!
-    static let ossStorageClass = HTTPField.Name("x-oss-storage-class")!
-    static let ossACL = HTTPField.Name("x-oss-object-acl")!
-    static let ossForbidOverwrite = HTTPField.Name("x-oss-forbid-overwrite")!
-    static let ossTagging = HTTPField.Name("x-oss-tagging")!
-    static let ossTrafficLimit = HTTPField.Name("x-oss-traffic-limit")!
-    static let ossCallback = HTTPField.Name("x-oss-callback")!
-    static let ossCallbackVariables = HTTPField.Name("x-oss-callback-var")!
-    static let ossEncryption = HTTPField.Name("x-oss-server-side-encryption")!
-    static let ossEncryptionKeyID = HTTPField.Name("x-oss-server-side-encryption-key-id")!
-}
-
 extension StoreError {
-    /// Creates the error for an object that OSS has stored but whose callback failed.
-    init(callbackFailed response: UploadResponse) {
-        let rejection = UploadError(
-            .rejected, "The callback failed.", phase: .awaitingResponse, outcome: .rejected, response: response)
-        self.init(OSSErrorResponse(response), response, outcome: .rejected, cause: rejection)
-        code = .storedButCallbackFailed
-        isStored = true
-        message =
-            "The object is stored, but the callback failed: \(message) Do not upload it again; notify your server in "
-            + "another way."
-    }
-
-    /// Creates the error for a stored object whose checksum differs from that of the bytes sent.
-    init(checksums ours: UInt64, _ theirs: UInt64, _ response: UploadResponse) {
+    /// Creates the error for a response that is not from the store.
+    init(foreign response: UploadResponse, store: String) {
+        let hint = StoreErrorResponse(response).foreignResponseHint
         self.init(
-            .checksumMismatch,
-            "Checksum mismatch: the store reports the CRC-64 \(theirs), expected \(ours).",
-            outcome: .rejected)
-        requestID = response.headers[.ossRequestID]
+            .unexpectedResponse,
+            "A server that is not \(store) responded with \(response.status.code). "
+                + (hint ?? "Check for a proxy between this machine and the store."),
+            outcome: .unknown)
+        status = response.status.code
     }
-}
 
-extension StoreError {
-    /// Creates the error for a rejection by OSS, or by another store with the same error format.
+    /// Creates the error for a rejection by a store.
     init(
-        _ reply: OSSErrorResponse, _ response: UploadResponse, outcome: UploadOutcome, cause: UploadError?,
+        _ reply: StoreErrorResponse, _ response: UploadResponse, outcome: UploadOutcome, cause: UploadError?,
         store: String = "OSS"
     ) {
         let name = reply.code.map { " \(Self.shown($0))" } ?? ""

@@ -4,9 +4,9 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite struct `OSS retry decisions` {
-    typealias Failure = OSSRetryDecision.Failure
-    typealias Step = OSSRetryDecision.Step
+@Suite struct `Store retry decisions` {
+    typealias Failure = StoreRetryDecision.Failure
+    typealias Step = StoreRetryDecision.Step
 
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
@@ -33,6 +33,18 @@ import WaybillCore
         ("unknown, and read once", failure(.unknown) { $0.isReplayable = false }, .lookUp),
         ("an unreadable response", failure(.unknown) { $0.status = 200 }, .stop(nil)),
         ("checksum", failure { $0.isChecksumMismatch = true }, .sendAgain),
+        (
+            "transient",
+            failure {
+                $0.status = 400; $0.isTransient = true
+            }, .sendAgain
+        ),
+        (
+            "region",
+            failure {
+                $0.status = 301; $0.region = "eu-west-1"
+            }, .changeRegion("eu-west-1")
+        ),
         ("401", failure { $0.status = 401 }, .refreshCredentials),
         (
             "token",
@@ -65,14 +77,14 @@ import WaybillCore
     @Test(arguments: table.indices)
     func `each failure has its retry step`(_ row: Int) {
         let (name, failure, expected) = Self.table[row]
-        var decision = OSSRetryDecision()
+        var decision = StoreRetryDecision()
         #expect(decision.step(after: failure, now: Self.now) == expected, "\(name)")
     }
 
     @Test(arguments: table.indices)
     func `no retry step is repeated`(_ row: Int) {
         let (name, failure, _) = Self.table[row]
-        var decision = OSSRetryDecision()
+        var decision = StoreRetryDecision()
         _ = decision.step(after: failure, now: Self.now)
         guard case .stop = decision.step(after: failure, now: Self.now) else {
             Issue.record("\(name) has a second remedy")
@@ -81,7 +93,7 @@ import WaybillCore
     }
 
     @Test func `clock, token and checksum can be corrected one after another`() {
-        var decision = OSSRetryDecision()
+        var decision = StoreRetryDecision()
         let skew = Self.failure {
             $0.isClockError = true; $0.serverTime = Self.now + 60
         }
@@ -93,7 +105,7 @@ import WaybillCore
 
     @Test func `an implausible time does not correct the clock`() {
         for seconds in [0, 1_000_000_000, 7_258_118_400] as [Double] {
-            var decision = OSSRetryDecision()
+            var decision = StoreRetryDecision()
             let failure = Self.failure {
                 $0.isClockError = true
                 $0.dateField = Date(timeIntervalSince1970: seconds)
@@ -108,7 +120,7 @@ import WaybillCore
 
     @Test func `a body that can be read only once is not sent again, with a reason`() {
         for change in [{ $0.status = 401 }, { $0.isChecksumMismatch = true }] as [(inout Failure) -> Void] {
-            var decision = OSSRetryDecision()
+            var decision = StoreRetryDecision()
             var failure = Self.failure(.rejected, change)
             failure.isReplayable = false
             guard case .stop(let reason?) = decision.step(after: failure, now: Self.now) else {
