@@ -77,7 +77,10 @@ public final class AliyunOSSClient: Sendable {
         try configuration.check()
         self.configuration = configuration
         self.credentials = credentials
-        self.session = session ?? Self.ownSession(configuration)
+        self.session =
+            session
+            ?? UploadSession.forStore(
+                "Waybill-OSS", maximumConcurrentRequests: configuration.maximumConcurrentRequests)
         caller = StoreCaller(
             service: OSSService(endpoint: configuration.endpoint, signer: signer, rules: configuration.rules),
             session: self.session, clock: clock ?? StoreClock(now: configuration.now), options: configuration.options)
@@ -86,14 +89,6 @@ public final class AliyunOSSClient: Sendable {
     /// The offset of the store's clock from the local clock in seconds, as learned from responses; positive if it is
     /// ahead.
     public var clockCorrection: Double { caller.clock.correction }
-
-    private static func ownSession(_ configuration: Configuration) -> UploadSession {
-        var settings = UploadSession.Configuration()
-        settings.maximumConcurrentTransfers = configuration.maximumConcurrentRequests
-        settings.maximumConcurrentTransfersPerHost = configuration.maximumConcurrentRequests
-        settings.userAgent = "Waybill-OSS"
-        return UploadSession(configuration: settings)
-    }
 
     /// Makes a call. See ``StoreCaller/make(_:_:at:checks:lookUp:)``.
     func make(

@@ -62,30 +62,11 @@ extension AliyunOSSClient {
                 additionalHeaders: additionalHeaders)
         }
 
-        /// The options of every request. The session's own header fields and interceptors are excluded: they would
-        /// change the signed request.
-        var options: UploadOptions {
-            var options = UploadOptions(transfer: transfer, retry: retry)
-            options.excludedDefaults = [.headers, .commonFields, .interceptors, .cookies]
-            // The store is queried after a lost response before anything is sent again.
-            options.retry.retriesLostResponses = false
-            // A redirect would send the form's policy and security token to another host.
-            options.redirects = .returned
-            return options
-        }
+        /// The options of every request.
+        var options: UploadOptions { .signed(transfer, retry) }
 
         func check() throws(StoreError) {
-            guard endpoint.isEncrypted || allowsUnencrypted else {
-                throw StoreError(
-                    .encryptionRequired,
-                    "The endpoint \(endpoint) is not encrypted. \(Remedy.allowUnencrypted)")
-            }
-            guard !transfer.tls.insecureSkipVerification, !transfer.proxyTLS.insecureSkipVerification else {
-                throw StoreError(
-                    .encryptionRequired,
-                    "Credentials are not sent to a store whose certificate is not verified. "
-                        + "\(Remedy.trustAuthorityOfStore)")
-            }
+            try transfer.checkEncryption(of: "\(endpoint)", isEncrypted: endpoint.isEncrypted || allowsUnencrypted)
             if let bucket { try OSSName.checkBucket(bucket) }
             if let region { try OSSName.checkRegion(region) }
             if rules.version == .v4, rules.region == nil {

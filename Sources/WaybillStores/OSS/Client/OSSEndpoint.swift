@@ -71,14 +71,14 @@ public struct OSSEndpoint: Sendable, Hashable {
     public init(
         _ text: String, form: Form? = nil, excludedFromDomains: [String] = [], keepsPath: Bool = false
     ) throws(StoreError) {
-        let parts = try Self.taken(apart: text)
-        if !parts.path.isEmpty, !keepsPath {
+        let address = try StoreAddress(text, like: "https://oss-cn-hangzhou.aliyuncs.com")
+        if !address.path.isEmpty, !keepsPath {
             throw Self.refused("The endpoint \(StoreError.shown(text)) has a path. \(Remedy.removeEndpointPath)")
         }
-        scheme = parts.scheme
-        host = parts.host
-        pathPrefix = parts.path
-        self.form = form ?? Self.form(of: parts.name, excludedFromDomains)
+        scheme = address.scheme
+        host = address.host
+        pathPrefix = address.path
+        self.form = form ?? Self.form(of: address, excludedFromDomains)
     }
 
     private init(host: String) {
@@ -96,7 +96,7 @@ public struct OSSEndpoint: Sendable, Hashable {
 
     /// The region ID, if the host name contains it.
     public var region: String? {
-        let name = Self.name(of: host)
+        let name = StoreAddress.name(of: host)
         if name.hasSuffix(".oss.aliyuncs.com") { return String(name.dropLast(".oss.aliyuncs.com".count)) }
         guard name.hasPrefix("oss-"), name.hasSuffix(".aliyuncs.com") else { return nil }
         var id = name.dropFirst("oss-".count).dropLast(".aliyuncs.com".count)
@@ -125,52 +125,10 @@ public struct OSSEndpoint: Sendable, Hashable {
         }
     }
 
-    private static func form(of name: String, _ excluded: [String]) -> Form {
-        if isAddress(name) { return .path }
+    private static func form(of address: StoreAddress, _ excluded: [String]) -> Form {
+        if address.isNumeric { return .path }
         let own = [".aliyuncs.com", ".aliyun-inc.com"] + excluded.map { $0.lowercased() }.filter { !$0.isEmpty }
-        return own.contains { name.hasSuffix($0) } ? .virtualHost : .domain
-    }
-
-    private static func isAddress(_ name: String) -> Bool {
-        if name.hasPrefix("[") { return true }
-        let numbers = name.split(separator: ".", omittingEmptySubsequences: false)
-        return numbers.count == 4 && numbers.allSatisfy { UInt8($0) != nil }
-    }
-
-    /// Returns the host without its port.
-    private static func name(of host: String) -> String {
-        if host.hasPrefix("["), let bracket = host.firstIndex(of: "]") { return String(host[...bracket]) }
-        return String(host.prefix { $0 != ":" })
-    }
-
-    private static func taken(
-        apart text: String
-    ) throws(StoreError) -> (scheme: String, host: String, name: String, path: String) {
-        var rest = Substring(text)
-        var scheme = "https"
-        if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[colon...].starts(with: "://".utf8) {
-            scheme = text[..<colon].lowercased()
-            rest = text[text.utf8.index(colon, offsetBy: 3)...]
-        }
-        guard scheme == "https" || scheme == "http" else {
-            throw refused("The scheme of the endpoint \(StoreError.shown(text)) is neither https nor http.")
-        }
-        let host = rest.prefix { $0 != "/" }.lowercased()
-        var path = String(rest.dropFirst(host.utf8.count))
-        while path.hasSuffix("/") { path.removeLast() }
-        let name = name(of: host)
-        let bad = rest.utf8.contains { $0 <= 0x20 || $0 >= 0x7F || "@?#\\\"<>%".utf8.contains($0) }
-        guard !name.isEmpty, !bad, !name.hasPrefix("."), !path.contains("//"), isPort(host.dropFirst(name.utf8.count))
-        else {
-            throw refused(
-                "The endpoint \(StoreError.shown(text)) is not a valid host. Specify it like "
-                    + "https://oss-cn-hangzhou.aliyuncs.com, without bucket, user and query.")
-        }
-        return (scheme, host, name, path)
-    }
-
-    private static func isPort(_ text: Substring) -> Bool {
-        text.isEmpty || text.first == ":" && (Int(text.dropFirst()).map { (1...65_535).contains($0) } ?? false)
+        return own.contains { address.name.hasSuffix($0) } ? .virtualHost : .domain
     }
 
     private static func refused(_ message: String) -> StoreError { StoreError(.invalidEndpoint, message) }

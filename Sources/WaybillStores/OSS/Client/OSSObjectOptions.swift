@@ -1,6 +1,4 @@
 public import HTTPTypes
-import WaybillCore
-import WaybillMultipart
 
 /// The access control of an object.
 public enum OSSAccess: String, Sendable, Hashable, CaseIterable {
@@ -83,25 +81,14 @@ public struct OSSObjectOptions: Sendable, Hashable {
     ///
     /// - Throws: ``StoreError/Code/invalidArgument``.
     func fields(for key: String) throws(StoreError) -> HTTPFields {
-        var fields = headers
-        for name in Self.reserved where fields[name] != nil {
-            throw StoreError(.invalidArgument, "The header field \(name) is set by the client. Remove it.")
-        }
-        guard !fields.contains(where: { !Self.isASCII($0.value) }) else {
-            throw StoreError(
-                .invalidArgument, "A header field of the object contains characters beyond ASCII. Encode its value.")
-        }
-        let type = contentType ?? ContentTypeTable.standard.type(forFile: key) ?? "application/octet-stream"
-        guard Self.isASCII(type), !type.isEmpty else {
-            throw StoreError(
-                .invalidArgument, "The content type \(StoreError.shown(type)) is not valid in a header field.")
-        }
-        fields[.contentType] = type
-        for (name, value) in try metadataFields() { fields[name] = value }
+        let common = ObjectFields(
+            headers: headers, contentType: contentType, metadata: metadata, metadataPolicy: metadataPolicy, tags: tags,
+            metadataPrefix: "x-oss-meta-", reserved: [.ossCallback, .ossCallbackVariables])
+        var fields = try common.fields(for: key)
         fields[.ossACL] = access?.rawValue
         fields[.ossStorageClass] = storageClass?.rawValue
         if forbidsOverwrite { fields[.ossForbidOverwrite] = "true" }
-        if !tags.isEmpty { fields[.ossTagging] = try tagText() }
+        if let tags = try common.tagText() { fields[.ossTagging] = tags }
         fields[.ossEncryption] = encryption
         fields[.ossEncryptionKeyID] = encryptionKeyID
         return fields
@@ -122,51 +109,4 @@ public struct OSSObjectOptions: Sendable, Hashable {
         fields[.ossTrafficLimit] = String(trafficLimit)
         return fields
     }
-
-    /// Returns the header fields of the metadata, sorted by name.
-    private func metadataFields() throws(StoreError) -> [(HTTPField.Name, String)] {
-        var fields: [(HTTPField.Name, String)] = []
-        for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
-            let isPlain = name.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == UInt8(ascii: "-")
-            }
-            guard !name.isEmpty, isPlain, let field = HTTPField.Name("x-oss-meta-\(name)") else {
-                throw StoreError(
-                    .invalidArgument,
-                    "The metadata name \(StoreError.shown(name)) is invalid. Use letters, digits and hyphens.")
-            }
-            fields.append((field, try metadataValue(value, of: name)))
-        }
-        return fields
-    }
-
-    private func metadataValue(_ value: String, of name: String) throws(StoreError) -> String {
-        if Self.isASCII(value), value.utf8.first != 0x20, value.utf8.last != 0x20 { return value }
-        guard metadataPolicy == .percentEncode else {
-            throw StoreError(
-                .invalidArgument,
-                "The value of the metadata \(name) is not valid in a header field. Use printable ASCII, or choose "
-                    + "percent-encoding.")
-        }
-        return PercentEncoding.query(value)
-    }
-
-    private func tagText() throws(StoreError) -> String {
-        guard tags.count <= 10, tags.keys.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 128 }),
-            tags.values.allSatisfy({ $0.utf8.count <= 256 })
-        else {
-            throw StoreError(
-                .invalidArgument,
-                "The tags are invalid. Use at most ten tags, with names of 1 to 128 bytes and values of at most 256 "
-                    + "bytes.")
-        }
-        return tags.sorted { $0.key < $1.key }
-            .map { "\(PercentEncoding.query($0.key))=\(PercentEncoding.query($0.value))" }.joined(separator: "&")
-    }
-
-    private static func isASCII(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20..<0x7F).contains($0) } }
-
-    private static let reserved: [HTTPField.Name] = [
-        .contentType, .contentLength, .authorization, .date, .ossCallback, .ossCallbackVariables,
-    ]
 }
