@@ -1,15 +1,19 @@
+import Crypto
 import WaybillCore
 import WaybillMultipart
 
 /// A checksum that is computed incrementally.
-enum RunningChecksum: Sendable, Hashable {
+enum RunningChecksum: Sendable {
     case crc64(CRC64)
     case crc32(CRC32)
+    case md5(Insecure.MD5)
 
     /// The checksum in the responses of OSS.
     static let crc64 = RunningChecksum.crc64(CRC64())
     /// The checksum in the forms of Qiniu.
     static let crc32 = RunningChecksum.crc32(CRC32())
+    /// The `ETag` of S3 for an object that was sent in a single request.
+    static let md5 = RunningChecksum.md5(Insecure.MD5())
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch self {
@@ -19,15 +23,25 @@ enum RunningChecksum: Sendable, Hashable {
         case .crc32(var checksum):
             unsafe checksum.update(bytes)
             self = .crc32(checksum)
+        case .md5(var hash):
+            unsafe hash.update(bufferPointer: bytes)
+            self = .md5(hash)
         }
     }
 
-    /// The checksum as the number that stores write in decimal.
+    /// A CRC as the number that stores write in decimal; 0 for other checksums.
     var value: UInt64 {
         switch self {
         case .crc64(let checksum): checksum.value
         case .crc32(let checksum): UInt64(checksum.value)
+        case .md5: 0
         }
+    }
+
+    /// The MD5 in lower-case hexadecimal digits; `nil` for other checksums.
+    var md5Text: String? {
+        guard case .md5(let hash) = self else { return nil }
+        return MessageAuthentication.hexadecimal(Array(hash.finalize()))
     }
 }
 
@@ -55,11 +69,13 @@ struct ChecksummedBody: UploadBody {
 
     /// The checksum, and the number of bytes that the last attempt read; `nil` until an attempt has read the whole
     /// body.
-    var whole: (checksum: UInt64, count: Int64)? {
-        attemptState.state.withLock { state in
-            guard state.isComplete || state.count == length else { return nil }
-            return (state.checksum?.value ?? 0, state.count)
-        }
+    var whole: (checksum: UInt64, count: Int64)? { wholeState.map { ($0.checksum?.value ?? 0, $0.count) } }
+
+    /// The MD5 of the body in lower-case hexadecimal digits; `nil` until an attempt has read the whole body.
+    var md5Text: String? { wholeState?.checksum?.md5Text }
+
+    private var wholeState: AttemptState.State? {
+        attemptState.state.withLock { $0.isComplete || $0.count == length ? $0 : nil }
     }
 
     func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader {

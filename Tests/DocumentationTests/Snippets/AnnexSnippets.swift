@@ -22,6 +22,16 @@ private func presigned(_ session: UploadSession, _ urlFromServer: String) async 
     print(response)
 }
 
+private func s3(_ credentials: StoreCredentials) async throws {
+    // snippet: put into S3
+    var configuration = S3Client.Configuration(.aws, bucket: "cards")
+    configuration.region = "eu-west-1"
+    let client = try S3Client(configuration: configuration, credentials: .fixed(credentials))
+    let stored = try await client.put(.file(path: "front.jpg"), to: "2026/front.jpg")
+    // end
+    print(stored)
+}
+
 private func qiniu(_ tokens: QiniuTokens, _ session: UploadSession) async throws {
     // snippet: put into Qiniu
     let client = QiniuClient(tokens: tokens, session: session)

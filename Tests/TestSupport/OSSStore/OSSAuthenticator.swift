@@ -2,7 +2,7 @@ internal import FoundationEssentials
 
 /// The type of a request's signature.
 package enum OSSSignatureKind: String, Sendable {
-    case none, v1Header, v1URL, v4Header, v4URL, v1Form, v4Form
+    case none, v1Header, v1URL, v4Header, v4URL, v1Form, v4Form, s3Header, s3URL
 }
 
 /// The authorization of an ``OSSStore``: keys, tokens, clocks and signatures, by the rules of the service.
@@ -18,6 +18,7 @@ struct OSSAuthenticator {
     ///
     /// - Throws: ``OSSRefusal``.
     func identify(_ call: OSSCall) throws -> OSSSignatureKind {
+        if settings.dialect == .s3 { return try S3Authenticator(gate: self).identify(call) }
         let authorization = call.request.values(of: "Authorization")
         guard authorization.count <= 1 else { throw OSSRefusal.badRequest("There are two Authorization fields.") }
         if let words = authorization.first {
@@ -181,7 +182,7 @@ struct OSSAuthenticator {
     static let tokenExpired = OSSRefusal(
         403, "SecurityTokenExpired", "The security token you provided has expired.", ec: "0002-00000069")
 
-    private func checkSkew(_ time: Int, isV4: Bool) throws {
+    func checkSkew(_ time: Int, isV4: Bool) throws {
         guard abs(now - time) > Self.allowedSkew else { return }
         if isV4, skew?.report == .invalidSigningDate {
             throw OSSRefusal(

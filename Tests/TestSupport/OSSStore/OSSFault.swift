@@ -25,6 +25,8 @@ package enum OSSFault: Sendable {
     case refuseContinue
     /// Responds with an HTML page, as proxies do.
     case html(status: Int)
+    /// Responds with an error before storing anything.
+    case refused(status: Int, code: String)
     /// Stores the object and then closes the connection without a response.
     case storeThenDrop
     /// Stores the object and responds with this text.

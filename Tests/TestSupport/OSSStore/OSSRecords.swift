@@ -10,6 +10,8 @@ package struct StoredBytes: Sendable, Hashable {
     package var md5 = ""
     /// CRC-64/XZ.
     package var crc64: UInt64 = 0
+    /// The SHA-256; empty unless the protocol needs it.
+    package var sha256: [UInt8] = []
     /// The bytes; `nil` if there were too many to keep.
     package var bytes: [UInt8]?
 }
@@ -42,6 +44,7 @@ extension StoredBytes {
 final class BodyIntake: Sendable {
     private struct Sums {
         var md5 = Insecure.MD5()
+        var sha256: SHA256?
         var crc64: UInt64 = 0
         var size = 0
         var bytes: [UInt8]? = []
@@ -50,11 +53,15 @@ final class BodyIntake: Sendable {
     private let sums = Locked(Sums())
     private let limit: Int
 
-    init(keepsUpTo limit: Int) { self.limit = limit }
+    init(keepsUpTo limit: Int, _ dialect: StoreDialect = .oss) {
+        self.limit = limit
+        if dialect == .s3 { sums.withLock { $0.sha256 = SHA256() } }
+    }
 
     func take(_ bytes: [UInt8]) {
         sums.withLock { sums in
             sums.md5.update(data: bytes)
+            sums.sha256?.update(data: bytes)
             sums.crc64 = unsafe bytes.withUnsafeBytes { buffer in
                 unsafe buffer.baseAddress.map { unsafe cts_crc64(sums.crc64, $0, buffer.count) } ?? sums.crc64
             }
@@ -67,7 +74,7 @@ final class BodyIntake: Sendable {
         sums.withLock { sums in
             StoredBytes(
                 size: sums.size, md5: StoreText.hex(sums.md5.finalize()).uppercased(), crc64: sums.crc64,
-                bytes: sums.bytes)
+                sha256: sums.sha256.map { Array($0.finalize()) } ?? [], bytes: sums.bytes)
         }
     }
 

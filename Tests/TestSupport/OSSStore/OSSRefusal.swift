@@ -8,6 +8,8 @@ struct OSSRefusal: Error, Sendable {
     var ec: String
     /// The elements that follow the common ones, in order.
     var details: [(String, String)] = []
+    /// Further header fields of the response.
+    var fields: [(String, String)] = []
 
     init(_ status: Int, _ code: String, _ message: String, ec: String, details: [(String, String)] = []) {
         self.status = status
@@ -37,15 +39,25 @@ struct OSSRefusal: Error, Sendable {
     }
 
     func xml(requestID: String, host: String) -> String {
+        let explained =
+            ec.isEmpty ? [] : [("EC", ec), ("RecommendDoc", "https://api.aliyun.com/troubleshoot?q=\(ec)")]
         let elements =
-            [("Code", code), ("Message", message), ("RequestId", requestID), ("HostId", host)] + details
-            + [("EC", ec), ("RecommendDoc", "https://api.aliyun.com/troubleshoot?q=\(ec)")]
+            [("Code", code), ("Message", message), ("RequestId", requestID), ("HostId", host)] + details + explained
         let lines = elements.map { "  <\($0.0)>\(StoreText.xml($0.1))</\($0.0)>\n" }.joined()
         return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error>\n\(lines)</Error>\n"
     }
 
-    /// Returns the response to a request. For `HEAD` the error is in a field, because there is no body.
-    func answer(requestID: String, host: String, isHead: Bool, fields: [(String, String)]) -> ScriptedResponse {
+    /// Returns the response to a request. There is no body for `HEAD`: OSS puts the error into a field.
+    func answer(
+        requestID: String, host: String, isHead: Bool, fields: [(String, String)], _ dialect: StoreDialect
+    ) -> ScriptedResponse {
+        guard dialect == .oss else {
+            var plain = self
+            plain.ec = ""
+            let body = isHead ? "" : plain.xml(requestID: requestID, host: "opaque+/=")
+            return ScriptedResponse(
+                status, headers: fields + self.fields + [("Content-Type", "application/xml")], text: body)
+        }
         let xml = xml(requestID: requestID, host: host)
         let named = fields + [("x-oss-ec", ec)]
         guard isHead else {

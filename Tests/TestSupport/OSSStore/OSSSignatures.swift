@@ -86,15 +86,22 @@ enum OSSSignatures {
     }
 
     static func stringToSignV4(_ canonicalRequest: String, date: String, scope: Scope) -> String {
-        let hash = StoreText.hex(SHA256.hash(data: Array(canonicalRequest.utf8)))
-        return "OSS4-HMAC-SHA256\n\(date)\n\(scope.text)\n\(hash)"
+        "OSS4-HMAC-SHA256\n\(date)\n\(scope.text)\n\(sha256(canonicalRequest))"
     }
 
     static func signatureV4(_ stringToSign: String, secret: String, scope: Scope) -> String {
-        var key = Array("aliyun_v4\(secret)".utf8)
-        for step in [scope.day, scope.region, scope.product, "aliyun_v4_request", stringToSign] {
-            key = Array(HMAC<SHA256>.authenticationCode(for: Array(step.utf8), using: SymmetricKey(data: key)))
-        }
-        return StoreText.hex(key)
+        StoreText.hex(
+            chain(
+                Array("aliyun_v4\(secret)".utf8),
+                [scope.day, scope.region, scope.product, "aliyun_v4_request", stringToSign]))
     }
+
+    /// Returns the last of HMACs whose keys are each the HMAC before.
+    static func chain(_ key: [UInt8], _ steps: [String]) -> [UInt8] {
+        steps.reduce(key) { key, step in
+            Array(HMAC<SHA256>.authenticationCode(for: Array(step.utf8), using: SymmetricKey(data: key)))
+        }
+    }
+
+    static func sha256(_ text: String) -> String { StoreText.hex(SHA256.hash(data: Array(text.utf8))) }
 }

@@ -48,7 +48,7 @@ final class OSSStoreCore: Sendable {
     private func serve(_ exchange: Exchange) -> [Behaviour.Step] {
         let isForm = exchange.call.operation == .postObject
         let isSmall = isForm || exchange.call.operation == .complete
-        let intake = BodyIntake(keepsUpTo: isSmall ? 64 << 20 : settings.keepsBodiesUpTo)
+        let intake = BodyIntake(keepsUpTo: isSmall ? 64 << 20 : settings.keepsBodiesUpTo, settings.dialect)
         let refusal = refusal(exchange, isForm: isForm)
         if let refusal, exchange.call.request.value(of: "Expect")?.lowercased() == "100-continue" {
             return [.decide { _ in [.send(self.refuse(exchange, refusal))] }, .forgetBody]
@@ -86,6 +86,7 @@ final class OSSStoreCore: Sendable {
         case .denied?: OSSRefusal.denied("You have no right to access this object because of bucket acl.")
         case .noSuchUpload?: OSSRefusal.noSuchUpload(exchange.call.uploadID ?? "")
         case .html(let status)?: OSSRefusal(status, "", "", ec: "")
+        case .refused(let status, let code)?: OSSRefusal(status, code, "The request is refused.", ec: "")
         default: nil
         }
     }
@@ -114,7 +115,12 @@ final class OSSStoreCore: Sendable {
         case .storeThenDrop?:
             leave(exchange)
             return [.close(.reset)]
-        case .wrongChecksum?: reply.checksum = reply.checksum.map { ~$0 }
+        case .wrongChecksum?:
+            reply.checksum = reply.checksum.map { ~$0 }
+            if settings.dialect == .s3 {
+                reply.fields.removeAll { $0.0 == "ETag" }
+                reply.fields.append(("ETag", "\"\(String(repeating: "0", count: 32))\""))
+            }
         case .xml(let status, let xml)?:
             reply.status = status
             reply.body = xml.bytes
@@ -129,13 +135,16 @@ final class OSSStoreCore: Sendable {
         default: break
         }
         var fields = common(exchange.requestID, exchange.gate) + reply.fields
-        if let checksum = reply.checksum { fields.append(("x-oss-hash-crc64ecma", "\(checksum)")) }
+        if settings.dialect == .oss, let checksum = reply.checksum {
+            fields.append(("x-oss-hash-crc64ecma", "\(checksum)"))
+        }
         return [
             .send(end(exchange, ScriptedResponse(reply.status, headers: fields, body: reply.body), reply.status, nil))
         ]
     }
 
-    private func refuse(_ exchange: Exchange, _ refusal: OSSRefusal) -> ScriptedResponse {
+    private func refuse(_ exchange: Exchange, _ unnamed: OSSRefusal) -> ScriptedResponse {
+        let refusal = settings.dialect.named(unnamed)
         var fields = common(exchange.requestID, exchange.gate)
         if case .html(let status)? = exchange.fault {
             let page =
@@ -147,12 +156,15 @@ final class OSSStoreCore: Sendable {
         if case .busy(let seconds?)? = exchange.fault { fields.append(("Retry-After", "\(seconds)")) }
         let answer = refusal.answer(
             requestID: exchange.requestID, host: host(exchange.call.request),
-            isHead: exchange.call.request.method == "HEAD", fields: fields)
+            isHead: exchange.call.request.method == "HEAD", fields: fields, settings.dialect)
         return end(exchange, answer, refusal.status, refusal.code)
     }
 
     private func common(_ requestID: String, _ gate: OSSAuthenticator) -> [(String, String)] {
         let date = gate.skew?.hasTrueDate ?? true ? StoreDate.http(gate.now) : "Thu, 01 Jan 1970 00:00:00 GMT"
+        guard settings.dialect == .oss else {
+            return [("Server", "AmazonS3"), ("Date", date), ("x-amz-request-id", requestID)]
+        }
         return [
             ("Server", "AliyunOSS"), ("Date", date), ("x-oss-request-id", requestID), ("x-oss-server-time", "3"),
         ]
@@ -166,7 +178,7 @@ final class OSSStoreCore: Sendable {
         let gate = OSSAuthenticator(settings: settings, now: settings.now(), skew: nil)
         let answer = refusal.answer(
             requestID: "5C3D9175B6FC201293ADFFFF", host: host(request), isHead: request.method == "HEAD",
-            fields: common("5C3D9175B6FC201293ADFFFF", gate))
+            fields: common("5C3D9175B6FC201293ADFFFF", gate), settings.dialect)
         state.update { state in
             var entry = OSSLogEntry(
                 operation: .unknown, bucket: nil, key: "", partNumber: nil, uploadID: nil, lines: request.lines)

@@ -19,6 +19,10 @@ package struct OSSAccount: Sendable, Hashable {
 
 /// The settings of an ``OSSStore``.
 package struct OSSStoreSettings: Sendable {
+    /// The protocol.
+    package var dialect = StoreDialect.oss
+    /// The regions of buckets that are not in `region`; only for the protocol of S3.
+    package var bucketRegions: [String: String] = [:]
     /// The accounts that may send requests.
     package var accounts = [OSSAccount("ak", "sk")]
     /// The region in signatures of version 4.

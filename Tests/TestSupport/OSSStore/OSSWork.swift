@@ -29,6 +29,7 @@ struct OSSWork {
     func perform(_ state: inout OSSState) throws -> OSSReply {
         try checkName()
         try checkFields()
+        if settings.dialect == .s3 { try checkS3(state) }
         switch call.operation {
         case .putObject: return try put(&state)
         case .appendObject: return try append(&state)
@@ -96,10 +97,10 @@ struct OSSWork {
                 404, "NoSuchKey", "The specified key does not exist.", ec: "0026-00000001",
                 details: [("Key", call.key.text)])
         }
-        var fields = [
-            ("ETag", "\"\(object.etag)\""), ("x-oss-object-type", object.kind.rawValue), ("Accept-Ranges", "bytes"),
-        ]
-        fields += object.fields.filter { $0.key.hasPrefix("x-oss-meta-") || $0.key.hasPrefix("content-") }
+        var fields = [("ETag", "\"\(object.etag)\""), ("Accept-Ranges", "bytes")]
+        if settings.dialect == .oss { fields.append(("x-oss-object-type", object.kind.rawValue)) }
+        let metadata = settings.dialect.prefix + "meta-"
+        fields += object.fields.filter { $0.key.hasPrefix(metadata) || $0.key.hasPrefix("content-") }
             .map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
         if object.fields["content-type"] == nil { fields.append(("Content-Type", "application/octet-stream")) }
         guard withBody else {
@@ -141,7 +142,8 @@ struct OSSWork {
 
     private func checkName() throws {
         guard let bucket = call.bucket else { return }
-        let letters = Set("abcdefghijklmnopqrstuvwxyz0123456789-".utf8)
+        let dot = settings.dialect == .s3 ? "." : ""
+        let letters = Set("abcdefghijklmnopqrstuvwxyz0123456789-\(dot)".utf8)
         guard (3...63).contains(bucket.utf8.count), bucket.utf8.allSatisfy(letters.contains), !bucket.hasPrefix("-"),
             !bucket.hasSuffix("-")
         else {
@@ -159,7 +161,10 @@ struct OSSWork {
 
     func checkKey(_ key: [UInt8]) throws {
         let isText = String(validating: key, as: UTF8.self) != nil
-        guard isText, (1...1_023).contains(key.count), ![UInt8(ascii: "/"), UInt8(ascii: "\\")].contains(key[0]) else {
+        let isS3 = settings.dialect == .s3
+        guard isText, (1...(isS3 ? 1_024 : 1_023)).contains(key.count),
+            isS3 || ![UInt8(ascii: "/"), UInt8(ascii: "\\")].contains(key[0])
+        else {
             throw OSSRefusal(
                 400, "InvalidObjectName", "The specified object is not valid.", ec: "0016-00000202",
                 details: [("ObjectName", key.text)])
@@ -201,9 +206,11 @@ struct OSSWork {
         ]
         let passing: Set = [
             "x-oss-date", "x-oss-security-token", "x-oss-content-sha256", "x-oss-callback", "x-oss-callback-var",
+            "x-amz-date", "x-amz-security-token", "x-amz-content-sha256",
         ]
         return fields.filter { name, _ in
-            standard.contains(name) || (name.hasPrefix("x-oss-") && !passing.contains(name))
+            standard.contains(name)
+                || (name.hasPrefix("x-oss-") || name.hasPrefix("x-amz-")) && !passing.contains(name)
         }
     }
 }

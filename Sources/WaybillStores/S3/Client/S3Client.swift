@@ -1,0 +1,140 @@
+public import FoundationEssentials
+import HTTPTypes
+public import Waybill
+public import WaybillCore
+
+/// A client that uploads objects to Amazon S3 and compatible stores, signs every request, and determines the outcome of
+/// each.
+///
+/// ```swift
+/// var configuration = S3Client.Configuration(.aws, bucket: "scans")
+/// configuration.region = "eu-west-1"
+/// let client = try S3Client(configuration: configuration, credentials: .fixed(credentials))
+/// let stored = try await client.put(.file(path: "card.jpg"), to: "2026/7/card.jpg")
+/// print(stored.etag)
+/// ```
+///
+/// Guarantees:
+///
+/// - Every attempt has its own date and signature. A wrong local clock is corrected once, by the store's.
+/// - A request to the wrong region is signed again for the region that the store reports. The host is always that of
+///   the configuration.
+/// - The `ETag` is compared with the MD5 of the bytes sent, if the store's `ETag` is one.
+/// - A request without a response is not repeated before the store is queried.
+///
+/// The client can be used from any thread. Uploads continue after the client is released.
+public final class S3Client: Sendable {
+    /// The configuration of a client.
+    public struct Configuration: Sendable {
+        /// The properties of the store.
+        public var profile: S3Profile
+        /// The endpoint without the bucket, which may contain `{region}`; `nil` for that of the profile.
+        public var endpoint: String?
+        /// The region; `nil` for the default of the profile. Amazon S3 has no default.
+        public var region: String?
+        /// The bucket of calls that do not name one.
+        public var bucket: String?
+        /// The position of the bucket in the URL; `nil` for that of the profile.
+        public var addressing: S3Profile.Addressing?
+        /// The checksum that is sent in advance; `nil` for none. The profile must have it.
+        public var checksum: S3Checksum?
+        /// Whether requests can be sent over an unencrypted connection. An eavesdropper can then read the objects. The
+        /// signature covers the SHA-256 of the body, for which the content is read once more; only a body that can be
+        /// read only once is unprotected.
+        public var allowsUnencrypted = false
+        /// The retry policy for transient failures: three retries, with delays from 0.2 s.
+        public var retry = RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(200), maxDelay: .seconds(20))
+        /// The maximum number of concurrent requests. The limits of a session that you pass in apply in addition.
+        public var maximumConcurrentRequests = 5
+        /// The time limits, rate, TLS and proxy of every request: stall 15 s, connect 15 s, 7 days for an attempt.
+        public var transfer: TransferOptions
+        /// Returns the local date. If it is wrong, the store's date is used.
+        public var now: @Sendable () -> Date = { Date() }
+
+        /// Creates a configuration with the defaults for a store.
+        public init(_ profile: S3Profile, bucket: String? = nil) {
+            self.profile = profile
+            self.bucket = bucket
+            transfer = TransferOptions()
+            transfer.limits.total = .seconds(7 * 86_400)
+        }
+    }
+
+    /// The configuration of the client.
+    public let configuration: Configuration
+    /// The session that sends the client's requests.
+    public let session: UploadSession
+    let service: S3Service
+    let caller: StoreCaller
+
+    /// Creates a client.
+    ///
+    /// - Parameters:
+    ///   - configuration: The store, the bucket and the behavior of the client.
+    ///   - credentials: The provider of the credentials that sign requests.
+    ///   - session: The session that sends requests, or `nil` to create a session for this client.
+    /// - Throws: ``StoreError/Code/encryptionRequired`` for an endpoint without TLS, or TLS without verification;
+    ///   ``StoreError/Code/invalidEndpoint``, ``StoreError/Code/invalidRegion``, ``StoreError/Code/invalidBucket``,
+    ///   ``StoreError/Code/invalidArgument``.
+    public init(
+        configuration: Configuration, credentials: CredentialProvider, session: UploadSession? = nil
+    ) throws(StoreError) {
+        let service = try S3Service(configuration, credentials)
+        let address = service.address
+        try configuration.transfer.checkEncryption(
+            of: "\(address.scheme)://\(address.host)",
+            isEncrypted: address.isEncrypted || configuration.allowsUnencrypted)
+        if let bucket = configuration.bucket { try S3Name.checkBucket(bucket) }
+        guard configuration.maximumConcurrentRequests > 0 else {
+            throw StoreError(.invalidArgument, "The maximum number of concurrent requests must be at least 1.")
+        }
+        if let checksum = configuration.checksum, !configuration.profile.checksums.contains(checksum) {
+            throw StoreError(
+                .invalidArgument, "\(configuration.profile.name) does not verify \(checksum). Use another checksum.")
+        }
+        self.configuration = configuration
+        self.service = service
+        self.session =
+            session
+            ?? UploadSession.forStore(
+                "Waybill-S3", maximumConcurrentRequests: configuration.maximumConcurrentRequests)
+        caller = StoreCaller(
+            service: service, session: self.session, clock: StoreClock(now: configuration.now),
+            options: .signed(configuration.transfer, configuration.retry))
+    }
+
+    /// The offset of the store's clock from the local clock in seconds, as learned from responses; positive if it is
+    /// ahead.
+    public var clockCorrection: Double { caller.clock.correction }
+
+    /// Returns the bucket of a call: the named one, or that of the configuration.
+    func bucket(_ named: String?) throws(StoreError) -> String {
+        guard let bucket = named ?? configuration.bucket else {
+            throw StoreError(.invalidBucket, "No bucket is specified. Specify one, or set one in the configuration.")
+        }
+        return bucket
+    }
+}
+
+extension S3Client {
+    /// Returns the metadata of an object.
+    ///
+    /// - Throws: ``StoreError``; its status is 404 when the object does not exist.
+    public func head(_ key: String, in bucket: String? = nil) async throws(StoreError) -> S3ObjectInfo {
+        try await ObjectUpload { run throws(StoreError) in
+            let call = StoreCall(.head, bucket: try self.bucket(bucket), key: key)
+            return S3ObjectInfo(try await self.caller.make(call, run).response)
+        }.value
+    }
+
+    /// Deletes an object. Stores report success for an object that does not exist.
+    ///
+    /// - Throws: ``StoreError``.
+    public func delete(_ key: String, in bucket: String? = nil) async throws(StoreError) {
+        try await ObjectUpload { run throws(StoreError) in
+            var call = StoreCall(.delete, bucket: try self.bucket(bucket), key: key)
+            call.isIdempotent = true
+            _ = try await self.caller.make(call, run)
+        }.value
+    }
+}

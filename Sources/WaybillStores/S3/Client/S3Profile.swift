@@ -1,0 +1,99 @@
+public import WaybillCore
+
+/// A checksum that the client sends in advance and the store verifies. The content is read once more for it, before the
+/// request.
+public enum S3Checksum: String, Sendable, Hashable, CaseIterable {
+    /// `Content-MD5`, which every store accepts.
+    case md5
+    /// `x-amz-checksum-sha256`.
+    case sha256
+}
+
+/// The properties of a store that speaks the protocol of Amazon S3, as values that can be changed for other versions of
+/// it.
+///
+/// ```swift
+/// var profile = S3Profile.ceph
+/// profile.supportsConditionalWrites = true          // since Ceph 20
+/// ```
+public struct S3Profile: Sendable, Hashable {
+    /// The position of the bucket in the URL.
+    public enum Addressing: Sendable, Hashable {
+        /// In front of the host name. A bucket with a dot in its name is put into the path over TLS, because the
+        /// certificate would not match; a host that is an IP address always has the bucket in the path.
+        case virtualHost
+        /// In the path.
+        case path
+    }
+
+    /// The name of the store in error messages.
+    public var name: String
+    /// The endpoint of each region, in which `{region}` is replaced; `nil` if the endpoint must be configured.
+    public var endpointPattern: String?
+    /// The position of the bucket in the URL.
+    public var addressing: Addressing
+    /// The region in signatures if none is configured; `nil` if it must be configured.
+    public var defaultRegion: String?
+    /// The checksums that the store verifies.
+    public var checksums: Set<S3Checksum> = [.md5]
+    /// Whether the store rejects a write whose ``S3ObjectOptions/condition`` is not met. A store without support would
+    /// ignore the condition and overwrite the object, so the client does not send it.
+    public var supportsConditionalWrites = false
+    /// Whether the `ETag` of an object that was sent in a single request, without encryption by a key of the client or
+    /// of a key service, is its MD5.
+    public var hasMD5ETags = true
+    /// The maximum size of an object that is sent in a single request.
+    public var maximumSinglePut = ByteCount.gibibytes(5)
+
+    /// Creates a profile.
+    public init(
+        name: String, endpointPattern: String? = nil, addressing: Addressing = .path, defaultRegion: String? = nil
+    ) {
+        self.name = name
+        self.endpointPattern = endpointPattern
+        self.addressing = addressing
+        self.defaultRegion = defaultRegion
+    }
+
+    private init(
+        _ name: String, _ endpointPattern: String?, _ addressing: Addressing = .virtualHost,
+        _ change: (inout S3Profile) -> Void = { _ in }
+    ) {
+        self.init(name: name, endpointPattern: endpointPattern, addressing: addressing)
+        change(&self)
+    }
+
+    /// Amazon S3.
+    public static let aws = S3Profile("Amazon S3", "https://s3.{region}.amazonaws.com") {
+        $0.checksums = [.md5, .sha256]
+        $0.supportsConditionalWrites = true
+    }
+    /// Cloudflare R2. The endpoint contains the account.
+    public static let r2 = S3Profile("Cloudflare R2", nil, .path) {
+        $0.defaultRegion = "auto"
+        $0.checksums = [.md5, .sha256]
+        $0.supportsConditionalWrites = true
+    }
+    /// Aliyun OSS by the protocol of S3. ``AliyunOSSClient`` verifies more.
+    public static let oss = S3Profile("Aliyun OSS", "https://s3.oss-{region}.aliyuncs.com")
+    /// Tencent Cloud COS.
+    public static let cos = S3Profile("Tencent COS", "https://cos.{region}.myqcloud.com")
+    /// Huawei Cloud OBS.
+    public static let obs = S3Profile("Huawei OBS", "https://obs.{region}.myhuaweicloud.com")
+    /// Qiniu Kodo by the protocol of S3. Its `ETag` is Qiniu's own hash.
+    public static let kodo = S3Profile("Qiniu Kodo", "https://s3.{region}.qiniucs.com") { $0.hasMD5ETags = false }
+    /// Backblaze B2.
+    public static let b2 = S3Profile("Backblaze B2", "https://s3.{region}.backblazeb2.com")
+    /// The object gateway of Ceph.
+    public static let ceph = S3Profile("Ceph", nil, .path) { $0.defaultRegion = "us-east-1" }
+    /// Garage.
+    public static let garage = S3Profile("Garage", nil, .path) {
+        $0.defaultRegion = "garage"
+        $0.checksums = [.md5, .sha256]
+    }
+    /// A store of which nothing more is known than that it speaks the protocol.
+    public static let generic = S3Profile("The store", nil, .path) {
+        $0.defaultRegion = "us-east-1"
+        $0.hasMD5ETags = false
+    }
+}

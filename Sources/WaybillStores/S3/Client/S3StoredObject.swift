@@ -1,0 +1,70 @@
+public import FoundationEssentials
+public import HTTPTypes
+import Waybill
+import WaybillCore
+
+/// An object that a store has stored by the protocol of S3.
+public struct S3StoredObject: Sendable, Hashable {
+    /// The bucket.
+    public var bucket: String
+    /// The object key.
+    public var key: String
+    /// The URL without a signature. Access depends on the permissions of the object.
+    public var url: String
+    /// The `ETag` with its quotation marks, as received.
+    public var etag: String
+    /// The version ID, if the bucket has versioning.
+    public var versionID: String?
+    /// The ID of the request that stored the object.
+    public var requestID: String?
+    /// Whether the response was lost, and the stored object was then identified by its size and MD5.
+    public var wasFoundStored = false
+
+    init(bucket: String, key: String, url: String, _ result: StoreCaller.CallResult) {
+        self.bucket = bucket
+        self.key = key
+        self.url = url
+        let fields = result.response.headers
+        etag = fields[.eTag] ?? ""
+        versionID = fields[.s3VersionID]
+        requestID = fields[.s3RequestID]
+        wasFoundStored = result.wasFound
+    }
+}
+
+/// The metadata of an object.
+public struct S3ObjectInfo: Sendable, Hashable {
+    /// The size in bytes.
+    public var size: Int64?
+    /// The `ETag` with its quotation marks.
+    public var etag: String
+    /// The content type.
+    public var contentType: String?
+    /// The date of the last modification.
+    public var lastModified: Date?
+    /// The storage class; `nil` for the standard class.
+    public var storageClass: String?
+    /// The version ID, if the bucket has versioning.
+    public var versionID: String?
+    /// The user metadata; names are without `x-amz-meta-`.
+    public var metadata: [String: String] = [:]
+    /// All header fields of the response.
+    public var headers: HTTPFields
+
+    init(_ response: UploadResponse) {
+        let fields = response.headers
+        headers = fields
+        size = fields[.contentLength].flatMap { Int64($0) }
+        etag = fields[.eTag] ?? ""
+        contentType = fields[.contentType]
+        lastModified = fields[.lastModified].flatMap { HTTPDate($0) }.map {
+            Date(timeIntervalSince1970: TimeInterval($0.seconds))
+        }
+        storageClass = fields[.s3StorageClass]
+        versionID = fields[.s3VersionID]
+        let prefix = "x-amz-meta-"
+        for field in fields where field.name.canonicalName.hasPrefix(prefix) {
+            metadata[String(field.name.canonicalName.dropFirst(prefix.count))] = field.value
+        }
+    }
+}
