@@ -20,10 +20,8 @@ extension DurableOSSUpload {
                     let body = DataBody(upload.source.pending ?? [])
                     return try await client.store(body, to: upload.key, in: upload.bucket, upload.options, run).response
                 }
-                let file = OSSFileUpload(
-                    client: client, path: examined.path, bucket: upload.bucket, key: upload.key,
-                    options: upload.options,
-                    multipart: OSSMultipartOptions(), source: examined, recordStore: recordStore)
+                var file = client.fileUpload(examined.path, to: upload.key, in: upload.bucket, upload.options)
+                (file.source, file.recordStore) = (examined, recordStore)
                 return try await file.perform(run).result.response
             }
         } catch {
@@ -81,7 +79,7 @@ extension DurableOSSUpload {
         var call = StoreCall(.get, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploadId", record.uploadID), StoreQueryItem("max-parts", "1")]
         do throws(StoreError) {
-            _ = try OSSMultipartXML.parts(in: try await client.make(call, run).response)
+            _ = try MultipartXML.parts(in: try await client.make(call, run).response)
             return true
         } catch  where error.code == .uploadGone {
             return false
@@ -112,7 +110,7 @@ extension DurableOSSUpload {
         do {
             let file = try await SourceFile.look(at: source.path)
             try await source.check()
-            return try await FileBody.checksum(of: 0..<stamp.size, in: file)
+            return try await FileBody.checksum(of: 0..<stamp.size, in: file, .crc64).value
         } catch {
             return nil
         }

@@ -134,7 +134,8 @@ public struct DurableOSSUpload: DurableUpload {
     /// that the caller sees the error.
     private func checkSize() throws(StoreError) {
         guard let size = file.count, isInParts else { return }
-        _ = try PartPlan(objectSize: size, preferredPartSize: .bytes(sending.partSize), limits: OSSFileUpload.limits)
+        _ = try PartPlan(
+            objectSize: size, preferredPartSize: .bytes(sending.partSize), limits: OSSObjectRequests.limits)
     }
 
     /// The host of the bucket and the account.

@@ -61,10 +61,7 @@ extension AliyunOSSClient {
         switch object.source {
         case .bytes(let bytes): return try await put(DataBody(bytes), to: object.key, in: bucket, options, run)
         case .file(let path):
-            return try await OSSFileUpload(
-                client: self, path: path, bucket: bucket, key: object.key, options: options,
-                multipart: OSSMultipartOptions()
-            ).storedObject(run)
+            return try await storedObject(path, to: object.key, in: bucket, options, OSSMultipartOptions(), run)
         }
     }
 }

@@ -38,9 +38,9 @@ enum RunningChecksum: Sendable {
         }
     }
 
-    /// The MD5 in lower-case hexadecimal digits; `nil` for other checksums.
-    var md5Text: String? {
-        guard case .md5(let hash) = self else { return nil }
+    /// A CRC in decimal digits, an MD5 in lower-case hexadecimal digits.
+    var text: String {
+        guard case .md5(let hash) = self else { return String(value) }
         return MessageAuthentication.hexadecimal(Array(hash.finalize()))
     }
 }
@@ -71,8 +71,8 @@ struct ChecksummedBody: UploadBody {
     /// body.
     var whole: (checksum: UInt64, count: Int64)? { wholeState.map { ($0.checksum?.value ?? 0, $0.count) } }
 
-    /// The MD5 of the body in lower-case hexadecimal digits; `nil` until an attempt has read the whole body.
-    var md5Text: String? { wholeState?.checksum?.md5Text }
+    /// The checksum as text; `nil` until an attempt has read the whole body.
+    var checksumText: String? { wholeState?.checksum?.text }
 
     private var wholeState: AttemptState.State? {
         attemptState.state.withLock { $0.isComplete || $0.count == length ? $0 : nil }
@@ -163,11 +163,11 @@ extension UploadBody {
     }
 
     /// Returns the checksum of all bytes without sending them.
-    func checksum(_ kind: RunningChecksum = .crc64) async throws(BodyError) -> UInt64 {
+    func checksum(_ kind: RunningChecksum) async throws(BodyError) -> RunningChecksum {
         var checksum = kind
         for try await chunk in AsyncValues(of: self) {
             unsafe chunk.withUnsafeBytes { bytes in unsafe checksum.update(bytes) }
         }
-        return checksum.value
+        return checksum
     }
 }

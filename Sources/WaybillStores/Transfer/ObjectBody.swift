@@ -1,4 +1,3 @@
-import Crypto
 import Waybill
 import WaybillCore
 import WaybillMultipart
@@ -67,8 +66,8 @@ extension FileBody {
 
     /// Returns the checksum of a range without sending it.
     static func checksum(
-        of range: Range<Int64>, in source: SourceFile, _ kind: RunningChecksum = .crc64
-    ) async throws(StoreError) -> UInt64 {
+        of range: Range<Int64>, in source: SourceFile, _ kind: RunningChecksum
+    ) async throws(StoreError) -> RunningChecksum {
         let body = try self.range(range, of: source)
         do throws(BodyError) {
             return try await body.checksum(kind)
@@ -79,13 +78,6 @@ extension FileBody {
 
     /// Returns the MD5 of a range in upper-case hexadecimal digits without sending it.
     static func digest(of range: Range<Int64>, in source: SourceFile) async throws(StoreError) -> String {
-        let body = try self.range(range, of: source)
-        var digest = Insecure.MD5()
-        do throws(BodyError) {
-            try await body.read { digest.update(data: $0) }
-        } catch {
-            throw StoreError(error)
-        }
-        return MessageAuthentication.hexadecimal(Array(digest.finalize())).uppercased()
+        try await checksum(of: range, in: source, .md5).text.uppercased()
     }
 }

@@ -7,6 +7,8 @@ struct StoreAddress: Sendable, Hashable {
     /// The start of the path of every URL: empty, or a slash and more.
     let path: String
 
+    var text: String { "\(scheme)://\(host)\(path)" }
+
     var isEncrypted: Bool { scheme == "https" }
 
     /// The host name without its port.

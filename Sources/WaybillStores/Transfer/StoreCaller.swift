@@ -104,6 +104,7 @@ struct StoreCaller: Sendable {
                 if !error.isStored, let size = call.size { run.addStored(bytes: -size) }
                 failed = FailedAttempt(error: error, facts: .init(outcome: error.outcome ?? .rejected))
                 failed.facts.isChecksumMismatch = error.code == .checksumMismatch
+                failed.facts.isTransient = StoreErrorResponse.transientCodes.contains { $0 == error.storeCode }
             }
         } catch let error {
             failed = read(error, of: call, attemptSigner.last)
@@ -169,7 +170,9 @@ struct StoreCaller: Sendable {
         let reply = StoreErrorResponse(response)
         failure.status = response.status.code
         failure.isCredentialError = reply.isCredentialError
-        failure.isTransient = reply.isTransient
+        // The session has already retried the statuses of its retry policy.
+        failure.isTransient =
+            response.status.code < 429 && StoreErrorResponse.transientCodes.contains { $0 == reply.code }
         failure.region = service.otherRegion(in: reply, response, of: call)
         failure.serverTime = reply.serverTime
         failure.dateField = response.headers[.date].flatMap { HTTPDate($0) }.map {

@@ -89,9 +89,11 @@ struct StoreErrorResponse: Sendable, Hashable {
         ].contains(code)
     }
 
-    /// Whether the store asks for the same request again although the status means a permanent failure: the body
-    /// arrived too slowly, or another conditional write of the same key was in progress.
-    var isTransient: Bool { code == "RequestTimeout" || code == "ConditionalRequestConflict" }
+    /// The codes with which a store asks for the same request again, whatever the status is: the body arrived too
+    /// slowly, another conditional write of the same key was in progress, or a completion failed after its status.
+    static let transientCodes = [
+        "RequestTimeout", "ConditionalRequestConflict", "InternalError", "ServiceUnavailable", "SlowDown",
+    ]
 
     /// An explanation for a body that is not from the store; `nil` if it is, or without a body.
     var foreignResponseHint: String? {

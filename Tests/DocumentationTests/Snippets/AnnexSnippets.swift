@@ -27,7 +27,7 @@ private func s3(_ credentials: StoreCredentials) async throws {
     var configuration = S3Client.Configuration(.aws, bucket: "cards")
     configuration.region = "eu-west-1"
     let client = try S3Client(configuration: configuration, credentials: .fixed(credentials))
-    let stored = try await client.put(.file(path: "front.jpg"), to: "2026/front.jpg")
+    let stored = try await client.upload(file: "film.mov", to: "2026/film.mov")
     // end
     print(stored)
 }

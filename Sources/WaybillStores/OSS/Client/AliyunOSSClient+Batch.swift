@@ -67,10 +67,7 @@ extension AliyunOSSClient {
             }
             var options = work.options
             options.contentType = options.contentType ?? type
-            return try await OSSFileUpload(
-                client: self, path: path, bucket: bucket, key: work.key, options: options,
-                multipart: work.multipart
-            ).storedObject(run)
+            return try await storedObject(path, to: work.key, in: bucket, options, work.multipart, run)
         }
     }
 }

@@ -37,9 +37,7 @@ extension AliyunOSSClient {
         multipart: OSSMultipartOptions = OSSMultipartOptions()
     ) -> ObjectUpload<OSSStoredObject> {
         ObjectUpload { run throws(StoreError) in
-            try await OSSFileUpload(
-                client: self, path: path, bucket: self.bucket(bucket), key: key, options: options, multipart: multipart
-            ).storedObject(run)
+            try await self.storedObject(path, to: key, in: self.bucket(bucket), options, multipart, run)
         }
     }
 
@@ -51,10 +49,7 @@ extension AliyunOSSClient {
         file path: String, to key: String, in bucket: String? = nil
     ) async throws(StoreError) {
         try await ObjectUpload { run throws(StoreError) in
-            try await OSSFileUpload(
-                client: self, path: path, bucket: self.bucket(bucket), key: key, options: OSSObjectOptions(),
-                multipart: OSSMultipartOptions()
-            ).forget(run)
+            try await self.fileUpload(path, to: key, in: self.bucket(bucket)).forget(run)
         }.value
     }
 }

@@ -32,7 +32,7 @@ public final class AliyunOSSClient: Sendable {
     public let configuration: Configuration
     /// The session that sends the client's requests.
     public let session: UploadSession
-    private let caller: StoreCaller
+    let caller: StoreCaller
     private let credentials: CredentialProvider?
 
     /// Creates a client that signs with credentials.

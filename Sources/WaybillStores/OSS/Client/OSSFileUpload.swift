@@ -1,222 +1,88 @@
-import FoundationEssentials
 import HTTPTypes
 import Waybill
 public import WaybillCore
 import WaybillMultipart
 
-/// The upload of a file: a single request if it is small, otherwise parts, resumed from its record if there is one.
-struct OSSFileUpload: Sendable {
+/// The requests for one object of OSS. Parts and object have a CRC-64.
+struct OSSObjectRequests: ObjectRequests {
     let client: AliyunOSSClient
-    let path: String
     let bucket: String
     let key: String
     let options: OSSObjectOptions
-    let multipart: OSSMultipartOptions
-    /// The opened source, if the caller has examined the file already.
-    var source: SourceFile?
-    /// The storage of the upload's record; `nil` for the directory of the client.
-    var recordStore: (any ResumeRecordStore)?
 
     /// The part limits of OSS: 10,000 parts of 100 KB to 5 GB.
     static let limits = PartLimits(minimumSize: .bytes(102_400), maximumSize: .gibibytes(5), maximumCount: 10_000)
 
-    /// A stored object: the response, and how the upload began.
-    typealias UploadResult = (result: StoreCaller.CallResult, beginning: OSSStoredObject.Beginning)
+    var caller: StoreCaller { client.caller }
+    var checksum: RunningChecksum { .crc64 }
+    var limits: PartLimits { Self.limits }
+    var objectExists: String { AliyunOSSClient.objectExists }
 
-    func storedObject(_ run: ObjectRun) async throws(StoreError) -> OSSStoredObject {
-        let (result, beginning) = try await perform(run)
-        var object = client.stored(result, key, bucket, hasCallback: options.callback != nil)
-        object.beginning = beginning
-        return object
-    }
-
-    func perform(_ run: ObjectRun) async throws(StoreError) -> UploadResult {
+    func check() throws(StoreError) {
         _ = try client.configuration.endpoint.url(bucket: bucket, key: key)
         _ = try options.fields(for: key)
-        let path = try AbsolutePath.of(path)
-        var examined = source
-        if examined == nil { examined = try await SourceFile.look(at: path) }
-        guard let source = examined else { preconditionFailure("The file must have been examined.") }
-        let size = source.stamp.size
-        run.setTotal(size)
-        guard size > max(0, (multipart.singleRequestLimit ?? client.configuration.singleRequestLimit).bytes) else {
-            let body = try FileBody.range(0..<size, of: source)
-            return (try await client.store(body, to: key, in: bucket, options, run), .whole)
-        }
-        let plan = try PartPlan(
-            objectSize: size, preferredPartSize: multipart.partSize ?? client.configuration.partSize,
-            limits: Self.limits)
-        var subject = ResumeSubject(
-            endpoint: client.configuration.endpoint.text, bucket: bucket, key: key, source: source, path: path,
-            partSize: plan.partSize)
-        if let recordStore {
-            subject.clearDevice()
-            return try await uploadParts(source, plan, (recordStore, subject), run)
-        }
-        guard multipart.resumes, let folder = client.configuration.records else {
-            return try await uploadParts(source, plan, nil, run)
-        }
-        let claim = try await folder.claim(subject)
-        defer { claim.close() }
-        return try await uploadParts(source, plan, (claim, subject), run)
     }
 
-    /// Discards the record of an upload and the parts that the store has.
-    func forget(_ run: ObjectRun) async throws(StoreError) {
-        guard let folder = client.configuration.records else { return }
-        let path = try AbsolutePath.of(path)
-        let subject = ResumeSubject(
-            endpoint: client.configuration.endpoint.text, bucket: bucket, key: key, path: path)
-        let claim = try await folder.claim(subject)
-        defer { claim.close() }
-        let found = try await claim.load(subject, at: Int64(StoreDate.seconds(client.configuration.now())))
-        if case .unusable(_, let record?) = found { try await client.abort(record.uploadID, of: key, in: bucket, run) }
-        await claim.remove()
+    func put(_ body: any UploadBody, _ run: ObjectRun) async throws(StoreError) -> StoreCaller.CallResult {
+        try await client.store(body, to: key, in: bucket, options, run)
     }
 
-    // MARK: Parts
+    func initiationFields() throws(StoreError) -> HTTPFields { try options.fields(for: key) }
 
-    private func uploadParts(
-        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any ResumeRecordStore, subject: ResumeSubject)?,
-        _ run: ObjectRun
-    ) async throws(StoreError) -> UploadResult {
-        do throws(StoreError) {
-            return try await attempt(source, plan, record, run)
-        } catch  where error.code == .uploadGone || error.code == .checksumMismatch {
-            // The store no longer knows the upload, or has assembled other bytes. Restart once from the first byte.
-            run.forget()
-            await record?.claim.remove()
-            do throws(StoreError) {
-                return try await attempt(source, plan, record, run)
-            } catch let second {
-                var second = second
-                second.message += " The upload was already restarted once."
-                throw second
-            }
-        }
+    func partFields() throws(StoreError) -> HTTPFields { try options.limitFields() }
+
+    func completionFields() throws(StoreError) -> HTTPFields {
+        var fields: HTTPFields = [:]
+        if options.forbidsOverwrite { fields[.ossForbidOverwrite] = "true" }
+        guard let callback = options.callback else { return fields }
+        return fields.adding(try callback.fields())
     }
 
-    private func attempt(
-        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any ResumeRecordStore, subject: ResumeSubject)?,
-        _ run: ObjectRun
-    ) async throws(StoreError) -> UploadResult {
-        run.enter(.starting)
-        let (upload, listed, beginning) = try await begin(source, plan, record, run)
-        if let found = listed.found {
-            await record?.claim.finish()
-            return (StoreCaller.CallResult(response: found, wasFound: true), beginning)
-        }
-        do throws(StoreError) {
-            run.enter(.sending)
-            let receipts = try await MultipartSender(store: upload, run: run).send(
-                plan, listed: listed.parts,
-                maximumConcurrentParts: multipart.maximumConcurrentParts ?? client.configuration.maximumConcurrentParts)
-            try await check(source)
-            // If this process is killed, a later run finds the upload gone and identifies the object by all part
-            // checksums.
-            await upload.flush()
-            let result = try await upload.complete(receipts, options, run)
-            await record?.claim.finish()
-            return (result, beginning)
-        } catch {
-            if error.isStored {
-                await record?.claim.finish()
-            } else {
-                // Corrupt parts are of no use to a later run either.
-                let isResumable = record != nil && error.code != .checksumMismatch
-                await cleanUp(upload, isResumable: isResumable)
-                if !isResumable { await record?.claim.remove() }
-            }
-            throw error
-        }
+    func compare(_ checksum: String?, withPart response: UploadResponse) throws(StoreError) {
+        try client.compare(checksum.flatMap { UInt64($0) }, with: response)
     }
 
-    private struct Listed {
-        var parts: [PartReceipt] = []
-        /// The response for the object, if it turned out to be stored already.
-        var found: UploadResponse?
+    func compare(_ checksum: String?, withObject response: UploadResponse) throws(StoreError) {
+        try client.compare(checksum.flatMap { UInt64($0) }, with: response)
     }
 
-    private func begin(
-        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any ResumeRecordStore, subject: ResumeSubject)?,
-        _ run: ObjectRun
-    ) async throws(StoreError) -> (OSSMultipart, Listed, OSSStoredObject.Beginning) {
-        guard let (claim, subject) = record else {
-            let id = try await initiate(run)
-            return (try upload(id, source, plan, nil, nil), Listed(), .fresh)
-        }
-        var beginning = OSSStoredObject.Beginning.fresh
-        switch try await claim.load(subject, at: Int64(StoreDate.seconds(client.configuration.now()))) {
-        case .none: break
-        case .usable(let found):
-            let upload = try upload(found.uploadID, source, plan, claim, found)
-            do throws(StoreError) {
-                let parts = try await upload.partsToKeep(run)
-                return (upload, Listed(parts: parts), .resumed(parts: parts.count))
-            } catch  where error.code == .uploadGone {
-                if let response = await completedObject(upload, found, plan, run) {
-                    return (upload, Listed(found: response), .resumed(parts: found.parts.count))
-                }
-                beginning = .afterDiscarding("the store no longer knows the upload")
-            }
-        case .unusable(let reason, let old):
-            beginning = .afterDiscarding(reason)
-            // Abandoned parts would keep costing the owner storage fees.
-            if let old { try? await client.abort(old.uploadID, of: key, in: bucket, run) }
-        }
-        let id = try await initiate(run)
-        let fresh = ResumeRecord(subject: subject, uploadID: id)
-        // Save before the first part is sent, so that every part belongs to a recorded upload.
-        try await claim.save(fresh)
-        return (try upload(id, source, plan, claim, fresh), Listed(), beginning)
+    func wholeChecksum(of parts: [PartReceipt]) -> String? { parts.wholeChecksum.map(String.init) }
+
+    func lookUp(size: Int64, _ checksum: String?, _ run: ObjectRun) async -> StoreCaller.LookupResult {
+        await client.look(for: key, in: bucket, size: size, checksum.flatMap { UInt64($0) }, run)
+    }
+}
+
+extension AliyunOSSClient {
+    /// Returns the upload of a file, which has not begun.
+    func fileUpload(
+        _ path: String, to key: String, in bucket: String, _ options: OSSObjectOptions = OSSObjectOptions(),
+        _ multipart: OSSMultipartOptions = OSSMultipartOptions()
+    ) -> FileUpload {
+        FileUpload(
+            object: OSSObjectRequests(client: self, bucket: bucket, key: key, options: options), path: path,
+            settings: FileUpload.Settings(
+                endpoint: configuration.endpoint.text, records: configuration.records,
+                partSize: configuration.partSize, maximumConcurrentParts: configuration.maximumConcurrentParts,
+                singleRequestLimit: configuration.singleRequestLimit, now: configuration.now),
+            multipart: multipart)
     }
 
-    /// Returns the object if an earlier run completed the upload but ended before it received the response.
-    private func completedObject(
-        _ upload: OSSMultipart, _ record: ResumeRecord, _ plan: PartPlan, _ run: ObjectRun
-    ) async -> UploadResponse? {
-        let parts = record.parts.sorted { $0.number < $1.number }
-        guard parts.map(\.number) == Array(plan.numbers),
-            case .done(let response) = await upload.lookUpObject(parts.wholeChecksum, run)
-        else { return nil }
-        return response
-    }
-
-    private func upload(
-        _ id: String, _ source: SourceFile, _ plan: PartPlan, _ claim: (any ResumeRecordStore)?, _ record: ResumeRecord?
-    ) throws(StoreError) -> OSSMultipart {
-        try OSSMultipart(client, self, uploadID: id, source: source, plan: plan, claim: claim, record: record)
-    }
-
-    private func initiate(_ run: ObjectRun) async throws(StoreError) -> String {
-        var call = StoreCall(.post, bucket: bucket, key: key)
-        call.query = [StoreQueryItem("uploads")]
-        call.headers = try options.fields(for: key)
-        // A duplicate leaves an upload without parts behind, which costs nothing.
-        call.isIdempotent = true
-        return try OSSMultipartXML.uploadID(in: try await client.make(call, run).response)
-    }
-
-    /// Checks the whole file for changes before the upload is completed.
-    private func check(_ source: SourceFile) async throws(StoreError) {
-        let now = try await SourceFile.look(at: source.path)
-        if let change = source.stamp.change(to: now.stamp) {
-            throw StoreError(source.changed(change, to: now.stamp.size))
-        }
-    }
-
-    /// Cleans up after an upload that failed: with a record, it can be resumed; without one, its parts are of no
-    /// further use and are deleted.
-    private func cleanUp(_ upload: OSSMultipart, isResumable: Bool) async {
-        guard !isResumable else { return await upload.flush() }
-        // Use an unstructured task: the current one may be cancelled, and would send nothing.
-        await Task { try? await upload.abort(ObjectRun()) }.value
+    /// Uploads a file and returns the stored object.
+    func storedObject(
+        _ path: String, to key: String, in bucket: String, _ options: OSSObjectOptions,
+        _ multipart: OSSMultipartOptions = OSSMultipartOptions(), _ run: ObjectRun
+    ) async throws(StoreError) -> OSSStoredObject {
+        let (result, beginning) = try await fileUpload(path, to: key, in: bucket, options, multipart).perform(run)
+        var object = stored(result, key, bucket, hasCallback: options.callback != nil)
+        object.beginning = beginning
+        return object
     }
 }
 
 /// Options of a multipart upload. A property that is `nil` has the value of the client's configuration.
 public struct OSSMultipartOptions: Sendable, Hashable {
-    /// The part size, 100 KB to 5 GB.
+    /// The part size within the limits of the store.
     public var partSize: ByteCount?
     /// The maximum number of concurrent parts.
     public var maximumConcurrentParts: Int?

@@ -1,12 +1,9 @@
-import Crypto
-import FoundationEssentials
-import HTTPTypes
 public import Waybill
 import WaybillCore
-import WaybillMultipart
 
 extension S3Client {
-    /// Uploads an object in a single request and waits for the response. Stores accept at most 5 GiB.
+    /// Uploads an object in a single request and waits for the response. Stores accept at most 5 GiB; larger objects
+    /// need parts.
     ///
     /// Cancelling the surrounding task cancels the upload.
     ///
@@ -36,110 +33,81 @@ extension S3Client {
             let body = try await content.objectBody()
             var options = options
             options.contentType = options.contentType ?? content.statedType(of: body)
-            return try await self.put(body, to: key, in: self.bucket(bucket), options, run)
+            let object = S3ObjectRequests(client: self, bucket: try self.bucket(bucket), key: key, options: options)
+            try object.check()
+            return self.stored(try await object.put(body, run), object)
         }
     }
 
-    private func put(
-        _ content: any UploadBody, to key: String, in bucket: String, _ options: S3ObjectOptions, _ run: ObjectRun
+    /// Uploads a file, in parts if it is large, and waits for the stored object.
+    ///
+    /// See ``startUpload(file:to:in:options:multipart:)``.
+    ///
+    /// - Throws: ``StoreError``.
+    @discardableResult
+    public func upload(
+        file path: String, to key: String, in bucket: String? = nil, options: S3ObjectOptions = S3ObjectOptions(),
+        multipart: S3MultipartOptions = S3MultipartOptions()
     ) async throws(StoreError) -> S3StoredObject {
-        guard let size = content.length else {
-            throw StoreError(
-                .invalidArgument, "The protocol of S3 requires the length of a stream. Pass it with the stream.")
-        }
-        guard size <= configuration.profile.maximumSinglePut.bytes else {
-            throw StoreError(
-                .objectTooLarge,
-                "The object has \(size) bytes, more than \(configuration.profile.name) accepts in a single request "
-                    + "(\(configuration.profile.maximumSinglePut.bytes)).")
-        }
-        let url = try service.url(bucket: bucket, key: key)
-        let body = ChecksummedBody(content, .md5)
-        var call = StoreCall(.put, bucket: bucket, key: key)
-        call.headers = try options.fields(for: key, configuration.profile)
-        try await addDigests(of: content, to: &call)
-        call.body = body
-        call.size = size
-        run.setTotal(size)
-        run.enter(.sending)
-        let find: @Sendable () async -> StoreCaller.LookupResult = {
-            await self.look(for: key, in: bucket, size: size, md5: body.md5Text, run)
-        }
-        let done = call
-        let result = try await StoreCaller.recoveringExistingObject(rejectedWith: "PreconditionFailed", find) {
-            () async throws(StoreError) in
-            try await self.caller.make(
-                done, run, checks: { response throws(StoreError) in try self.compare(body.md5Text, with: response) },
-                lookUp: find)
-        }
-        return S3StoredObject(bucket: bucket, key: key, url: url, result)
+        try await startUpload(file: path, to: key, in: bucket, options: options, multipart: multipart).value
     }
 
-    /// Reads the content in advance for the checksum that is sent, and for the hash that protects it without TLS.
-    private func addDigests(of body: any UploadBody, to call: inout StoreCall) async throws(StoreError) {
-        let signsPayload = !service.address.isEncrypted && body.isReplayable
-        guard signsPayload || configuration.checksum != nil else { return }
-        guard body.isReplayable else {
-            throw StoreError(
-                .bodyNotReplayable, "A checksum in advance needs a content that can be read twice. Use a file.")
-        }
-        var (md5, sha256) = (Insecure.MD5(), SHA256())
-        let usesMD5 = configuration.checksum == .md5
-        let usesSHA256 = signsPayload || configuration.checksum == .sha256
-        do throws(BodyError) {
-            try await body.read { bytes in
-                if usesMD5 { md5.update(data: bytes) }
-                if usesSHA256 { sha256.update(data: bytes) }
-            }
-        } catch {
-            throw StoreError(error)
-        }
-        let hash = Array(sha256.finalize())
-        if signsPayload { call.payloadHash = MessageAuthentication.hexadecimal(hash) }
-        switch configuration.checksum {
-        case .md5: call.headers[.contentMD5] = MessageAuthentication.base64(Array(md5.finalize()))
-        case .sha256: call.headers[.s3ChecksumSHA256] = MessageAuthentication.base64(hash)
-        case nil: break
+    /// Starts uploading a file, in parts if it is large, and immediately returns the handle.
+    ///
+    /// The progress of a multipart upload is recorded on disk (``RecordDirectory``). After a failure, a cancellation or
+    /// the end of the process, the same call resumes the upload, in this process or another: parts that the store lists
+    /// are not sent again. The file is checked for changes before each part and before completion. If it has changed,
+    /// the upload fails with ``StoreError/Code/sourceChanged``, and no object is created.
+    ///
+    /// Each part is compared with its `ETag` if that is an MD5. ``Configuration/checksum`` sends the MD5 of each part.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - key: The object key.
+    ///   - bucket: The bucket, or `nil` for the bucket of the client's configuration.
+    ///   - options: The content type, metadata, access control and condition of the object.
+    ///   - multipart: The size and concurrency of the parts.
+    /// - Returns: The handle of the upload.
+    @discardableResult
+    public func startUpload(
+        file path: String, to key: String, in bucket: String? = nil, options: S3ObjectOptions = S3ObjectOptions(),
+        multipart: S3MultipartOptions = S3MultipartOptions()
+    ) -> ObjectUpload<S3StoredObject> {
+        ObjectUpload { run throws(StoreError) in
+            let object = S3ObjectRequests(client: self, bucket: try self.bucket(bucket), key: key, options: options)
+            let (result, beginning) = try await self.fileUpload(path, object, multipart).perform(run)
+            var stored = self.stored(result, object)
+            stored.beginning = beginning
+            return stored
         }
     }
 
-    /// Throws if the `ETag` is an MD5 that differs from that of the bytes sent.
-    private func compare(_ ours: String?, with response: UploadResponse) throws(StoreError) {
-        guard configuration.profile.hasMD5ETags, let ours, let theirs = Self.md5(in: response), theirs != ours else {
-            return
-        }
-        throw StoreError(
-            .checksumMismatch, "Checksum mismatch: the store reports the MD5 \(theirs), expected \(ours).",
-            outcome: .rejected)
+    /// Discards a resumable upload: its local record, and the parts that the store has. Does nothing if there is no
+    /// such upload.
+    ///
+    /// - Throws: ``StoreError``, with ``StoreError/Code/recordInUse`` while the upload is running.
+    public func abandonUpload(file path: String, to key: String, in bucket: String? = nil) async throws(StoreError) {
+        try await ObjectUpload { run throws(StoreError) in
+            let object = S3ObjectRequests(
+                client: self, bucket: try self.bucket(bucket), key: key, options: S3ObjectOptions())
+            try await self.fileUpload(path, object, S3MultipartOptions()).forget(run)
+        }.value
     }
 
-    /// Checks whether the store has an object of this size and MD5.
-    private func look(
-        for key: String, in bucket: String, size: Int64, md5: String?, _ run: ObjectRun
-    ) async -> StoreCaller.LookupResult {
-        do throws(StoreError) {
-            let response = try await caller.make(StoreCall(.head, bucket: bucket, key: key), run).response
-            guard S3ObjectInfo(response).size == size else { return .notDone }
-            let theirs = Self.md5(in: response)
-            if let md5, theirs == md5 { return .done(response) }
-            // Another MD5 proves that the object is another one; an ETag that is no MD5 proves nothing.
-            if configuration.profile.hasMD5ETags, md5 != nil, theirs != nil { return .notDone }
-            return .unknown(
-                StoreError(
-                    .rejected, "An object of the same size is stored, and its ETag is not an MD5.", outcome: .unknown))
-        } catch  where error.status == 404 {
-            return .notDone
-        } catch {
-            return .unknown(error)
-        }
+    private func fileUpload(
+        _ path: String, _ object: S3ObjectRequests, _ multipart: S3MultipartOptions
+    ) -> FileUpload {
+        FileUpload(
+            object: object, path: path,
+            settings: FileUpload.Settings(
+                endpoint: service.address.text, records: configuration.records, partSize: configuration.partSize,
+                maximumConcurrentParts: configuration.maximumConcurrentParts,
+                singleRequestLimit: configuration.singleRequestLimit, now: configuration.now),
+            multipart: multipart)
     }
 
-    /// Returns the `ETag` if it can be the MD5 of the object: 32 hexadecimal digits, and no encryption that changes it.
-    private static func md5(in response: UploadResponse) -> String? {
-        let fields = response.headers
-        guard fields[.s3CustomerAlgorithm] == nil, ["AES256", nil].contains(fields[.s3Encryption]) else { return nil }
-        let digits = (fields[.eTag] ?? "").filter { $0 != "\"" }.lowercased()
-        let isHexadecimal = digits.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-        return digits.utf8.count == 32 && isHexadecimal ? digits : nil
+    private func stored(_ result: StoreCaller.CallResult, _ object: S3ObjectRequests) -> S3StoredObject {
+        let url = (try? service.url(bucket: object.bucket, key: object.key)) ?? ""
+        return S3StoredObject(bucket: object.bucket, key: object.key, url: url, result)
     }
 }

@@ -20,7 +20,8 @@ public import WaybillCore
 /// - A request to the wrong region is signed again for the region that the store reports. The host is always that of
 ///   the configuration.
 /// - The `ETag` is compared with the MD5 of the bytes sent, if the store's `ETag` is one.
-/// - A request without a response is not repeated before the store is queried.
+/// - A request without a response is not repeated before the store is queried: an object whose response was lost is
+///   found, and a part that the store lists is not sent again.
 ///
 /// The client can be used from any thread. Uploads continue after the client is released.
 public final class S3Client: Sendable {
@@ -36,7 +37,8 @@ public final class S3Client: Sendable {
         public var bucket: String?
         /// The position of the bucket in the URL; `nil` for that of the profile.
         public var addressing: S3Profile.Addressing?
-        /// The checksum that is sent in advance; `nil` for none. The profile must have it.
+        /// The checksum that is sent in advance; `nil` for none. The profile must have it. Parts are always sent with
+        /// their MD5 instead.
         public var checksum: S3Checksum?
         /// Whether requests can be sent over an unencrypted connection. An eavesdropper can then read the objects. The
         /// signature covers the SHA-256 of the body, for which the content is read once more; only a body that can be
@@ -48,6 +50,15 @@ public final class S3Client: Sendable {
         public var maximumConcurrentRequests = 5
         /// The time limits, rate, TLS and proxy of every request: stall 15 s, connect 15 s, 7 days for an attempt.
         public var transfer: TransferOptions
+        /// The directory of the records of multipart uploads; `nil` to keep no records, so that no upload can be
+        /// resumed.
+        public var records = RecordDirectory.standard
+        /// The part size. It is increased if the object would need more parts than the store allows.
+        public var partSize: ByteCount = .mebibytes(8)
+        /// The maximum number of concurrent parts of one object.
+        public var maximumConcurrentParts = 5
+        /// The maximum size of a file that is uploaded in a single request.
+        public var singleRequestLimit: ByteCount = .mebibytes(16)
         /// Returns the local date. If it is wrong, the store's date is used.
         public var now: @Sendable () -> Date = { Date() }
 
@@ -82,11 +93,12 @@ public final class S3Client: Sendable {
         let service = try S3Service(configuration, credentials)
         let address = service.address
         try configuration.transfer.checkEncryption(
-            of: "\(address.scheme)://\(address.host)",
+            of: address.text,
             isEncrypted: address.isEncrypted || configuration.allowsUnencrypted)
         if let bucket = configuration.bucket { try S3Name.checkBucket(bucket) }
-        guard configuration.maximumConcurrentRequests > 0 else {
-            throw StoreError(.invalidArgument, "The maximum number of concurrent requests must be at least 1.")
+        guard configuration.maximumConcurrentRequests > 0, configuration.maximumConcurrentParts > 0 else {
+            throw StoreError(
+                .invalidArgument, "The maximum numbers of concurrent requests and parts must be at least 1.")
         }
         if let checksum = configuration.checksum, !configuration.profile.checksums.contains(checksum) {
             throw StoreError(

@@ -1,5 +1,8 @@
 public import HTTPTypes
 
+/// Options of a multipart upload to a store with the protocol of S3.
+public typealias S3MultipartOptions = OSSMultipartOptions
+
 /// A condition of a write, which makes it safe to repeat.
 public enum S3WriteCondition: Sendable, Hashable {
     /// No object has the key: `If-None-Match: *`.
@@ -55,17 +58,24 @@ public struct S3ObjectOptions: Sendable, Hashable {
             (.s3Encryption, encryption), (.s3EncryptionKeyID, encryptionKeyID),
         ]
         for case (let name, let value?) in own { fields[name] = value }
-        guard let condition else { return fields }
+        _ = try conditionFields(profile)
+        return fields
+    }
+
+    /// Returns the header fields of the request that makes the object visible.
+    ///
+    /// - Throws: ``StoreError/Code/invalidArgument``.
+    func conditionFields(_ profile: S3Profile) throws(StoreError) -> HTTPFields {
+        guard let condition else { return [:] }
         guard profile.supportsConditionalWrites else {
             throw StoreError(
                 .invalidArgument,
                 "By its profile, \(profile.name) would ignore the condition. Upload without a condition, or correct the "
                     + "profile.")
         }
-        switch condition {
-        case .isAbsent: fields[.ifNoneMatch] = "*"
-        case .matches(let etag): fields[.ifMatch] = etag
+        return switch condition {
+        case .isAbsent: [.ifNoneMatch: "*"]
+        case .matches(let etag): [.ifMatch: etag]
         }
-        return fields
     }
 }

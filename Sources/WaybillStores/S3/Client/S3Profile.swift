@@ -44,6 +44,12 @@ public struct S3Profile: Sendable, Hashable {
     public var hasMD5ETags = true
     /// The maximum size of an object that is sent in a single request.
     public var maximumSinglePut = ByteCount.gibibytes(5)
+    /// The minimum size of every part except the last.
+    public var minimumPartSize = ByteCount.mebibytes(5)
+    /// The maximum size of a part.
+    public var maximumPartSize = ByteCount.gibibytes(5)
+    /// The maximum number of parts of an object.
+    public var maximumPartCount = 10_000
 
     /// Creates a profile.
     public init(

@@ -74,9 +74,22 @@ final class S3Service: StoreService {
             switch call.method {
             case .put, .head: response.headers[.eTag] != nil
             case .delete: response.body.isEmpty
+            case .post: try isResult(response)
             default: true
             }
         guard isOurs, response.status.code != 203 else { throw StoreError(foreign: response, store: name) }
+    }
+
+    /// Whether a body is XML.
+    ///
+    /// - Throws: The error in it: a completion that takes long begins its response with 200 before it may fail.
+    private func isResult(_ response: UploadResponse) throws(StoreError) -> Bool {
+        guard let root = try? BoundedXMLParser.read(response.body) else { return false }
+        guard root.name == "Error" else { return true }
+        var error = StoreError(
+            StoreErrorResponse(response), response, outcome: .rejected, cause: nil, store: name)
+        error.host = host
+        throw error
     }
 
     // MARK: Regions

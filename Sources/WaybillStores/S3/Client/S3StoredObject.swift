@@ -17,15 +17,18 @@ public struct S3StoredObject: Sendable, Hashable {
     public var versionID: String?
     /// The ID of the request that stored the object.
     public var requestID: String?
-    /// Whether the response was lost, and the stored object was then identified by its size and MD5.
+    /// Whether the response was lost, and the stored object was then identified by its size and `ETag`.
     public var wasFoundStored = false
+    /// How the upload began.
+    public var beginning = OSSStoredObject.Beginning.whole
 
     init(bucket: String, key: String, url: String, _ result: StoreCaller.CallResult) {
         self.bucket = bucket
         self.key = key
         self.url = url
         let fields = result.response.headers
-        etag = fields[.eTag] ?? ""
+        // The response to the completion of a multipart upload has the ETag in its body.
+        etag = fields[.eTag] ?? (try? BoundedXMLParser.read(result.response.body))?["ETag"] ?? ""
         versionID = fields[.s3VersionID]
         requestID = fields[.s3RequestID]
         wasFoundStored = result.wasFound

@@ -5,43 +5,37 @@ import WaybillCore
 import WaybillMultipart
 
 /// A multipart upload of one file, from its initiation to the completed object.
-final class OSSMultipart: MultipartProtocol {
+final class MultipartUpload: MultipartProtocol {
     private struct State: Sendable {
         /// The checksums of the parts that were read by this run or by the run that wrote the record.
-        var checksums: [Int: UInt64] = [:]
+        var checksums: [Int: String] = [:]
         var record: ResumeRecord?
         var unsaved = 0
     }
 
-    let client: AliyunOSSClient
-    let bucket: String
-    let key: String
+    let object: any ObjectRequests
     let uploadID: String
     let source: SourceFile
     let plan: PartPlan
     private let claim: (any ResumeRecordStore)?
-    private let limits: HTTPFields
     private let state: Locked<State>
 
     init(
-        _ client: AliyunOSSClient, _ object: OSSFileUpload, uploadID: String, source: SourceFile, plan: PartPlan,
+        _ object: any ObjectRequests, uploadID: String, source: SourceFile, plan: PartPlan,
         claim: (any ResumeRecordStore)?, record: ResumeRecord?
-    ) throws(StoreError) {
-        self.client = client
-        bucket = object.bucket
-        key = object.key
+    ) {
+        self.object = object
         self.uploadID = uploadID
         self.source = source
         self.plan = plan
         self.claim = claim
-        limits = try object.options.limitFields()
         var state = State(record: record)
-        for part in record?.parts ?? [] { state.checksums[part.number] = part.checksum.flatMap { UInt64($0) } }
+        for part in record?.parts ?? [] { state.checksums[part.number] = part.checksum }
         self.state = Locked(state)
     }
 
     private func call(_ method: HTTPRequest.Method) -> StoreCall {
-        var call = StoreCall(method, bucket: bucket, key: key)
+        var call = StoreCall(method, bucket: object.bucket, key: object.key)
         call.query = [StoreQueryItem("uploadId", uploadID)]
         return call
     }
@@ -50,23 +44,26 @@ final class OSSMultipart: MultipartProtocol {
 
     func send(part number: Int, _ run: ObjectRun) async -> PartResult {
         do throws(StoreError) {
-            let body = ChecksummedBody(try FileBody.range(plan.range(of: number), of: source))
+            let content = try FileBody.range(plan.range(of: number), of: source)
+            let body = ChecksummedBody(content, object.checksum)
             var call = call(.put)
             call.query.append(StoreQueryItem("partNumber", String(number)))
-            call.headers = limits
+            call.headers = try object.partFields()
+            call.body = content
+            try await object.prepare(&call)
             call.body = body
             call.size = plan.size(of: number)
             let response: UploadResponse
             do throws(StoreError) {
-                response = try await client.make(call, run).response
+                response = try await object.caller.make(call, run).response
             } catch {
-                note(body.whole?.checksum, of: number)
+                note(body.checksumText, of: number)
                 throw error
             }
-            let checksum = body.whole?.checksum
+            let checksum = body.checksumText
             note(checksum, of: number)
             do throws(StoreError) {
-                try client.compare(checksum, with: response)
+                try object.compare(checksum, withPart: response)
             } catch {
                 run.addStored(bytes: -plan.size(of: number))
                 return .corrupted(error)
@@ -76,7 +73,7 @@ final class OSSMultipart: MultipartProtocol {
                     .unexpectedResponse, "The store accepted the part but returned no ETag.", outcome: .unknown)
             }
             return .stored(
-                PartReceipt(number: number, size: plan.size(of: number), tag: tag, checksum: checksum.map(String.init)))
+                PartReceipt(number: number, size: plan.size(of: number), tag: tag, checksum: checksum))
         } catch  where error.outcome == .unknown && !error.isCancelled {
             return .uncertain(error)
         } catch {
@@ -109,7 +106,7 @@ final class OSSMultipart: MultipartProtocol {
         if let due { try? await claim?.save(due) }
     }
 
-    private func note(_ checksum: UInt64?, of number: Int) {
+    private func note(_ checksum: String?, of number: Int) {
         if let checksum { state.withLock { $0.checksums[number] = checksum } }
     }
 
@@ -137,21 +134,27 @@ final class OSSMultipart: MultipartProtocol {
             let range = plan.range(of: receipt.number)
             var checksum = state.withLock { $0.checksums[receipt.number] }
             if checksum == nil {
-                checksum = try await FileBody.checksum(of: range, in: source)
+                checksum = try await FileBody.checksum(of: range, in: source, object.checksum).text
                 note(checksum, of: receipt.number)
             }
             if let theirs = receipt.checksum {
-                guard UInt64(theirs) == checksum else { continue }
-            } else {
+                guard theirs == checksum else { continue }
+            } else if !isRecorded(receipt) {
                 // Without a checksum in the list, the ETag is compared: it is the MD5 of the part.
-                guard
-                    try await FileBody.digest(of: range, in: source) == receipt.tag.filter({ $0 != "\"" }).uppercased()
-                else { continue }
-                receipt.checksum = checksum.map(String.init)
+                let digest = try await FileBody.digest(of: range, in: source)
+                guard digest == receipt.tag.filter({ $0 != "\"" }).uppercased() else { continue }
             }
+            receipt.checksum = checksum
             matching.append(receipt)
         }
         return matching
+    }
+
+    /// Whether the record has the part with this `ETag`, which then need not be an MD5.
+    private func isRecorded(_ receipt: PartReceipt) -> Bool {
+        state.withLock { state in
+            state.record?.parts.contains { $0.number == receipt.number && $0.tag == receipt.tag } ?? false
+        }
     }
 
     private func list(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
@@ -162,8 +165,8 @@ final class OSSMultipart: MultipartProtocol {
             call.query += [
                 StoreQueryItem("max-parts", "1000"), StoreQueryItem("part-number-marker", String(marker)),
             ]
-            let response = try await client.make(call, run).response
-            let page = try OSSMultipartXML.parts(in: response)
+            let response = try await object.caller.make(call, run).response
+            let page = try MultipartXML.parts(in: response)
             receipts += page.parts
             guard let next = page.next else { return receipts }
             guard next > marker, receipts.count <= 10_000 else {
@@ -176,24 +179,23 @@ final class OSSMultipart: MultipartProtocol {
     // MARK: The end
 
     /// Completes the upload: the store assembles the object.
-    func complete(
-        _ receipts: [PartReceipt], _ options: OSSObjectOptions, _ run: ObjectRun
-    ) async throws(StoreError) -> StoreCaller.CallResult {
+    func complete(_ receipts: [PartReceipt], _ run: ObjectRun) async throws(StoreError) -> StoreCaller.CallResult {
         run.enter(.completing)
         var call = call(.post)
+        call.headers = try object.completionFields()
         call.headers[.contentType] = "application/xml"
-        if options.forbidsOverwrite { call.headers[.ossForbidOverwrite] = "true" }
-        if let callback = options.callback { call.headers = call.headers.adding(try callback.fields()) }
-        call.body = DataBody(OSSMultipartXML.completion(of: receipts))
-        let checksum = receipts.wholeChecksum
+        call.body = DataBody(MultipartXML.completion(of: receipts))
+        try await object.prepare(&call)
+        let checksum = object.wholeChecksum(of: receipts)
         do throws(StoreError) {
             let done = call
             let result = try await StoreCaller.recoveringExistingObject(
-                rejectedWith: AliyunOSSClient.objectExists, { await self.lookUpObject(checksum, run) }
+                rejectedWith: object.objectExists, { await self.lookUpObject(checksum, run) }
             ) { () async throws(StoreError) in
-                try await self.client.make(done, run, lookUp: { await self.lookUpCompletion(checksum, run) })
+                try await self.object.caller.make(
+                    done, run, lookUp: { await self.lookUpCompletion(checksum, run) })
             }
-            try client.compare(checksum, with: result.response)
+            try object.compare(checksum, withObject: result.response)
             return result
         } catch  where error.code == .uploadGone {
             // An earlier attempt may have completed the upload although its response was an error or was lost.
@@ -202,12 +204,12 @@ final class OSSMultipart: MultipartProtocol {
         }
     }
 
-    func lookUpObject(_ checksum: UInt64?, _ run: ObjectRun) async -> StoreCaller.LookupResult {
-        await client.look(for: key, in: bucket, size: plan.objectSize, checksum, run)
+    func lookUpObject(_ checksum: String?, _ run: ObjectRun) async -> StoreCaller.LookupResult {
+        await object.lookUp(size: plan.objectSize, checksum, run)
     }
 
     /// Determines the outcome of a Complete request without a response: whether the object exists, or else the upload.
-    private func lookUpCompletion(_ checksum: UInt64?, _ run: ObjectRun) async -> StoreCaller.LookupResult {
+    private func lookUpCompletion(_ checksum: String?, _ run: ObjectRun) async -> StoreCaller.LookupResult {
         let object = await lookUpObject(checksum, run)
         guard case .notDone = object else { return object }
         do throws(StoreError) {
@@ -220,85 +222,6 @@ final class OSSMultipart: MultipartProtocol {
 
     /// Deletes the parts at the store.
     func abort(_ run: ObjectRun) async throws(StoreError) {
-        try await client.abort(uploadID, of: key, in: bucket, run)
-    }
-}
-
-extension AliyunOSSClient {
-    /// Deletes the parts of an upload at the store. Does nothing if the store no longer knows the upload.
-    func abort(_ uploadID: String, of key: String, in bucket: String, _ run: ObjectRun) async throws(StoreError) {
-        var call = StoreCall(.delete, bucket: bucket, key: key)
-        call.query = [StoreQueryItem("uploadId", uploadID)]
-        call.isIdempotent = true
-        do throws(StoreError) {
-            _ = try await make(call, run)
-        } catch  where error.code == .uploadGone {
-            return
-        }
-    }
-}
-
-/// Parses and writes the XML of multipart uploads.
-enum OSSMultipartXML {
-    static func uploadID(in response: UploadResponse) throws(StoreError) -> String {
-        let root = try read(response, "InitiateMultipartUploadResult")
-        guard let id = root["UploadId"], !id.isEmpty, id.utf8.count <= 1_024 else {
-            throw StoreError(.unexpectedResponse, "The store initiated an upload but returned no upload ID.")
-        }
-        return id
-    }
-
-    static func parts(in response: UploadResponse) throws(StoreError) -> (parts: [PartReceipt], next: Int?) {
-        let root = try read(response, "ListPartsResult")
-        let parts = root.all("Part").compactMap { part -> PartReceipt? in
-            guard let number = part["PartNumber"].flatMap({ Int($0) }), let size = part["Size"].flatMap({ Int64($0) }),
-                let tag = part["ETag"]
-            else { return nil }
-            return PartReceipt(number: number, size: size, tag: tag, checksum: part["HashCrc64ecma"])
-        }
-        guard root["IsTruncated"] == "true" else { return (parts, nil) }
-        guard let next = root["NextPartNumberMarker"].flatMap({ Int($0) }) else {
-            throw StoreError(
-                .unexpectedResponse,
-                "The list of parts from the store is truncated but has no marker for the next page.")
-        }
-        return (parts, next)
-    }
-
-    static func completion(of receipts: [PartReceipt]) -> [UInt8] {
-        var text = "<CompleteMultipartUpload>"
-        for receipt in receipts {
-            text += "<Part><PartNumber>\(receipt.number)</PartNumber><ETag>\(escaped(receipt.tag))</ETag></Part>"
-        }
-        return Array((text + "</CompleteMultipartUpload>").utf8)
-    }
-
-    private static func read(_ response: UploadResponse, _ name: String) throws(StoreError) -> XMLNode {
-        let why: String
-        do throws(BoundedXMLParser.ParseError) {
-            let root = try BoundedXMLParser.read(response.body)
-            if root.name == name { return root }
-            why = "its root element is \(StoreError.shown(root.name, atMost: 60))"
-        } catch {
-            why = error.description
-        }
-        var error = StoreError(
-            .unexpectedResponse, "The response of the store is not a valid \(name): \(why).", outcome: .unknown)
-        error.status = response.status.code
-        error.requestID = response.headers[.ossRequestID]
-        throw error
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
+        try await object.abort(uploadID, run)
     }
 }
