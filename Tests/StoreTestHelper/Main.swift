@@ -8,6 +8,7 @@ import WaybillStores
 ///
 ///     StoreTestHelper ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
 ///     StoreTestHelper qiniu HOST KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
+///     StoreTestHelper s3 ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
 ///     StoreTestHelper outbox PATH
 ///
 /// It resumes from a record if there is one in the directory. It prints the ETag and how the upload began.
@@ -15,6 +16,7 @@ import WaybillStores
     static func main() async {
         let words = Array(CommandLine.arguments.dropFirst())
         guard words.first != "qiniu" else { return await toQiniu(Array(words.dropFirst())) }
+        guard words.first != "s3" else { return await toS3(Array(words.dropFirst())) }
         if words.count == 2, words[0] == "outbox" { return await fromOutbox(words[1]) }
         guard words.count == 6, let partSize = Int64(words[4]), let maximumConcurrentParts = Int(words[5]) else {
             fail("usage: StoreTestHelper ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE")
@@ -41,6 +43,14 @@ import WaybillStores
     private static func toQiniu(_ words: [String]) async {
         do throws(StoreError) {
             try await QiniuUpload.run(words)
+        } catch {
+            fail("\(error)")
+        }
+    }
+
+    private static func toS3(_ words: [String]) async {
+        do throws(StoreError) {
+            try await S3Upload.run(words)
         } catch {
             fail("\(error)")
         }
@@ -81,6 +91,36 @@ private enum QiniuUpload {
         let client = QiniuClient(tokens: .keys(keys, bucket: "photos"), configuration: configuration)
         let object = try await client.upload(.file(path: words[2]), to: words[1])
         print("\(object.hash ?? "") \(object.resumedBytes)")
+    }
+}
+
+/// Uploads one file to a test store with the protocol of S3.
+///
+///     StoreTestHelper s3 ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
+///
+/// It prints the ETag and how the upload began.
+private enum S3Upload {
+    static func run(_ words: [String]) async throws(StoreError) {
+        guard words.count == 6, let partSize = Int64(words[4]), let maximumConcurrentParts = Int(words[5]) else {
+            throw StoreError(
+                .invalidArgument, "usage: StoreTestHelper s3 ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE")
+        }
+        var profile = S3Profile.generic
+        profile.hasMD5ETags = true
+        profile.minimumPartSize = .bytes(1)
+        var configuration = S3Client.Configuration(profile, bucket: "examplebucket")
+        configuration.endpoint = words[0]
+        configuration.region = "cn-hangzhou"
+        configuration.allowsUnencrypted = true
+        configuration.records = RecordDirectory(path: words[3])
+        configuration.partSize = .bytes(partSize)
+        configuration.maximumConcurrentParts = maximumConcurrentParts
+        configuration.maximumConcurrentRequests = maximumConcurrentParts
+        let client = try S3Client(
+            configuration: configuration,
+            credentials: .fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk"))))
+        let stored = try await client.upload(file: words[2], to: words[1])
+        print("\(stored.etag) \(stored.beginning)")
     }
 }
 

@@ -24,7 +24,9 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
         case fails(StoreError.Code, storeCode: String? = nil, isStored: Bool = false)
     }
 
-    let testDescription: String
+    var testDescription: String
+    /// Whether the store and the client speak the protocol of S3.
+    var isS3 = false
     var upload = Upload.put
     var version = OSSSignatureVersion.v4
     /// The client's tokens in order of use.
@@ -35,7 +37,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
     /// The stall limit of the client; the default is 15 s.
     var stall: Duration?
     let arrange: @Sendable (OSSStore) -> Void
-    let end: End
+    var end: End
     /// The expected number of requests of each operation.
     var requests: [OSSOperation: Int]
     /// How often the object was made; by default 1 if it is stored.
@@ -62,6 +64,24 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
     }
 
     static let all = skewed + busy + broken + wrongResponses + refused + unknownRequests + hostile
+
+    /// The rows that apply to the protocol of S3, which has neither callbacks nor a checksum of an object in parts.
+    static let s3 = all.filter { row in
+        let isForeign = row.testDescription.contains("invalidSigningDate") || row.testDescription.contains("whole")
+        return row.version == .v4 && !row.hasCallback && !isForeign
+    }.map { row in
+        row.with {
+            $0.testDescription = "S3, \(row.testDescription)"
+            $0.isS3 = true
+            // No field identifies a response of S3, so its form decides, and an idempotent request is sent again.
+            if case .fails(.unexpectedResponse, _, _) = row.end, row.requests[.initiate] == 1 {
+                $0.requests[.initiate] = 2
+            }
+            guard case .fails(let code, let storeCode?, let isStored) = row.end else { return }
+            let codes = ["SecurityTokenExpired": "ExpiredToken", "ServiceUnavailable": "SlowDown"]
+            $0.end = .fails(code, storeCode: codes[storeCode] ?? storeCode, isStored: isStored)
+        }
+    }
 
     // MARK: Clocks
 

@@ -7,14 +7,18 @@ import WaybillStores
 
 /// Each fault of the store ends as documented.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FaultTests {
-    @Test(arguments: FaultRow.all) func `each fault ends as in its row`(_ row: FaultRow) async throws {
+    @Test(arguments: FaultRow.all + FaultRow.s3) func `each fault ends as in its row`(_ row: FaultRow) async throws {
         var settings = OSSStoreSettings()
+        if row.isS3 { settings.dialect = .s3 }
         settings.accounts = row.tokens.enumerated().map { number, token in
             OSSAccount("ak-\(number)", row.hasOtherSecret ? "0ther" : "s3cr3t", token: token)
         }
         let store = try OSSStore(settings)
         let folder = try TemporaryDirectory()
-        let client = try Self.client(row, store, records: folder.path("records"))
+        let client: any FaultClient =
+            row.isS3
+            ? try Self.s3Client(row, store, records: folder.path("records"))
+            : try Self.client(row, store, records: folder.path("records"))
         row.arrange(store)
 
         let start = ContinuousClock.now
@@ -71,17 +75,33 @@ import WaybillStores
         return try AliyunOSSClient(configuration: configuration, credentials: RotatingCredentials(row.tokens).provider)
     }
 
+    private static func s3Client(
+        _ row: FaultRow, _ store: OSSStore, records: String
+    ) throws -> S3Client {
+        var profile = S3Profile.aws
+        profile.minimumPartSize = .bytes(102_400)
+        var configuration = S3Client.Configuration(profile, bucket: "examplebucket")
+        configuration.endpoint = store.endpoint
+        configuration.region = "cn-hangzhou"
+        configuration.allowsUnencrypted = true
+        configuration.records = RecordDirectory(path: records)
+        configuration.partSize = .bytes(102_400)
+        configuration.singleRequestLimit = .bytes(0)
+        configuration.retry.baseDelay = .milliseconds(5)
+        if let stall = row.stall { configuration.transfer.limits.stall = stall }
+        return try S3Client(configuration: configuration, credentials: RotatingCredentials(row.tokens).provider)
+    }
+
     private static func run(
-        _ row: FaultRow, _ client: AliyunOSSClient, _ folder: TemporaryDirectory, _ bytes: [UInt8]
-    ) async -> Result<OSSStoredObject, StoreError> {
-        var options = OSSObjectOptions()
-        if row.hasCallback { options.callback = OSSCallback(["http://127.0.0.1:9/"], body: "k=${object}") }
+        _ row: FaultRow, _ client: any FaultClient, _ folder: TemporaryDirectory, _ bytes: [UInt8]
+    ) async -> Result<any FaultResult, StoreError> {
         do throws(StoreError) {
+            var path: String?
             if case .parts = row.upload {
-                guard let path = try? folder.write("file", bytes) else { preconditionFailure("no file") }
-                return .success(try await client.upload(file: path, to: "k", options: options))
+                path = try? folder.write("file", bytes)
+                guard path != nil else { preconditionFailure("no file") }
             }
-            return .success(try await client.put(.data(bytes), to: "k", options: options))
+            return .success(try await client.store(bytes, file: path, hasCallback: row.hasCallback))
         } catch {
             return .failure(error)
         }
@@ -92,6 +112,42 @@ import WaybillStores
         var text = ""
         dump(value, to: &text)
         return text
+    }
+}
+
+/// A client that is tested with faults.
+private protocol FaultClient: Sendable {
+    var clockCorrection: Double { get }
+
+    /// Stores bytes, or the file that has them, as the object `k`.
+    func store(_ bytes: [UInt8], file: String?, hasCallback: Bool) async throws(StoreError) -> any FaultResult
+}
+
+/// A stored object of a client.
+private protocol FaultResult: Sendable {
+    var wasFoundStored: Bool { get }
+}
+
+extension OSSStoredObject: FaultResult {}
+extension S3StoredObject: FaultResult {}
+
+extension AliyunOSSClient: FaultClient {
+    fileprivate func store(
+        _ bytes: [UInt8], file: String?, hasCallback: Bool
+    ) async throws(StoreError) -> any FaultResult {
+        var options = OSSObjectOptions()
+        if hasCallback { options.callback = OSSCallback(["http://127.0.0.1:9/"], body: "k=${object}") }
+        guard let file else { return try await put(.data(bytes), to: "k", options: options) }
+        return try await upload(file: file, to: "k", options: options)
+    }
+}
+
+extension S3Client: FaultClient {
+    fileprivate func store(
+        _ bytes: [UInt8], file: String?, hasCallback: Bool
+    ) async throws(StoreError) -> any FaultResult {
+        guard let file else { return try await put(.data(bytes), to: "k") }
+        return try await upload(file: file, to: "k")
     }
 }
 

@@ -12,9 +12,11 @@ import TestSupport
         case client
         /// `waybill put`.
         case command
+        /// The client of S3 in the helper program.
+        case s3
     }
 
-    @Test(arguments: zip([Program.client, .client, .command], [1, 5, 5]))
+    @Test(arguments: zip([Program.client, .client, .command, .s3], [1, 5, 5, 5]))
     func `a killed upload resumes from the parts of the store`(
         _ program: Program, _ maximumConcurrentParts: Int
     ) async throws {
@@ -22,7 +24,9 @@ import TestSupport
         let folder = try TemporaryDirectory.forSparseFiles()
         let path = try Self.file(in: folder, &random)
         let wanted = try Self.parts(of: path)
-        let store = try OSSStore()
+        var settings = OSSStoreSettings()
+        if program == .s3 { settings.dialect = .s3 }
+        let store = try OSSStore(settings)
         let start = {
             try Self.start(
                 program, path, store, records: folder.path("records"), maximumConcurrentParts: maximumConcurrentParts)
@@ -70,8 +74,10 @@ import TestSupport
         _ program: Program, _ path: String, _ store: OSSStore, records: String, maximumConcurrentParts: Int
     ) throws -> ChildProcess {
         switch program {
-        case .client:
-            let words = [store.endpoint, "films/7.mov", path, records, "\(partSize)", "\(maximumConcurrentParts)"]
+        case .client, .s3:
+            let kind = program == .s3 ? ["s3"] : []
+            let words =
+                kind + [store.endpoint, "films/7.mov", path, records, "\(partSize)", "\(maximumConcurrentParts)"]
             return try ChildProcess("\(ProjectRoot.products)/StoreTestHelper", words)
         case .command:
             let words = [
