@@ -3,8 +3,9 @@
 
     recompute_s3.py PATH-OF-VendorRequests
 
-VendorRequests prints a line of JSON for each request that its table signs. botocore receives the request without the
-signature, and computes the hash of the body itself.
+VendorRequests prints a line of JSON for each request: those that its table signs, and those that the client sent over a
+socket. botocore receives the request without the signature. It computes the hash of the body itself, except for sent
+requests, whose bodies the test store has verified.
 """
 
 import collections
@@ -51,7 +52,10 @@ def header(line, credentials):
     names = ours["authorization"].partition("SignedHeaders=")[2].partition(",")[0].split(";")
     at(ours["x-amz-date"])
     theirs = request(line, line["target"], names)
-    botocore.auth.S3SigV4Auth(credentials, "s3", line["region"]).add_auth(theirs)
+    signer = botocore.auth.S3SigV4Auth(credentials, "s3", line["region"])
+    if "payload" in line:
+        signer.payload = lambda _: line["payload"]
+    signer.add_auth(theirs)
     for name in sorted(ADDED):
         got = ours.get(name)
         wanted = theirs.headers.get(name)
@@ -81,11 +85,11 @@ def main():
             credentials = Credentials(line["id"], line["secret"], line.get("token"))
             is_url = "X-Amz-Signature=" in line["target"]
             (url if is_url else header)(line, credentials)
-            kind = "URL" if is_url else "header with hash" if "body" in line else "header"
+            kind = "URL" if is_url else "header with hash" if "body" in line else "sent" if "payload" in line else "header"
             counts[kind + (" with token" if line.get("token") else "")] += 1
 
         tally.run(line["what"], steps)
-    kinds = ["URL", "header", "header with hash"]
+    kinds = ["URL", "header", "header with hash", "sent"]
     tally.same("kinds of requests", sorted(counts), sorted(kinds + [f"{kind} with token" for kind in kinds]))
     tally.check("number of requests", sum(counts.values()) >= 1_000, sum(counts.values()))
     listed = ", ".join(f"{counts[name]} {name}" for name in sorted(counts))

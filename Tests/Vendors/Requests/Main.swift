@@ -16,6 +16,7 @@ import FoundationEssentials
             for line in try await QiniuTable.lines() { try say(line) }
         case "s3":
             for line in try S3Table.lines() { try say(line) }
+            for line in try await S3SentTable.lines() { try say(line) }
         default: throw UsageError(text: "which store? There are: oss, qiniu, s3")
         }
     }
@@ -45,6 +46,8 @@ struct RequestLine: Encodable {
     var token: String?
     /// The body if the signature covers it.
     var body: String?
+    /// The hash that the signature covers, of a body that is not known.
+    var payload: String?
     /// The fields of a form, which replace the request.
     var form: [[String]]?
 }
