@@ -1,12 +1,13 @@
 public import FoundationEssentials
 import WaybillCore
 
-/// A source of credentials for Aliyun OSS: fixed ones, those of the environment, of a token server, of a command, or of a
+/// A source of credentials for OSS and S3: fixed ones, those of the environment, of a token server, of a command, or of a
 /// closure.
 ///
 /// ```swift
 /// .fixed(credentials)                                  // credentials that do not change
 /// .environment()                                       // OSS_ACCESS_KEY_ID and the variables beside it
+/// .awsEnvironment()                                    // AWS_ACCESS_KEY_ID and the variables beside it
 /// .federated { try await tokens.fetch() }              // fetched, cached, renewed before they expire
 /// .process(["/usr/local/bin/oss-login"])               // the output of a command
 /// ```

@@ -1,36 +1,43 @@
 import Glibc
 import WaybillCore
 
-/// A provider of the credentials in the environment variables `OSS_ACCESS_KEY_ID`, `OSS_ACCESS_KEY_SECRET` and, for
-/// temporary credentials, `OSS_SESSION_TOKEN`. The store's own tools use the same names.
+/// A provider of the credentials in environment variables. The stores' own tools use the same names.
 ///
 /// The variables are read for every request. The environment must not be modified while other threads read it
 /// (`setenv(3)`).
 struct EnvironmentCredentials: Sendable {
-    private let lookUp: @Sendable (String) -> String?
+    /// The names of the variables.
+    struct Names: Sendable {
+        var id: String
+        var secret: String
+        /// Set for temporary credentials only.
+        var token: String
 
-    /// Creates a provider that reads the environment of this process.
-    init() {
-        self.init { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
+        static let oss = Names(id: "OSS_ACCESS_KEY_ID", secret: "OSS_ACCESS_KEY_SECRET", token: "OSS_SESSION_TOKEN")
+        static let aws = Names(id: "AWS_ACCESS_KEY_ID", secret: "AWS_SECRET_ACCESS_KEY", token: "AWS_SESSION_TOKEN")
     }
 
-    /// Creates a provider that reads from another source, such as a settings file.
-    init(lookUp: @escaping @Sendable (_ name: String) -> String?) {
-        self.lookUp = lookUp
+    private let names: Names
+    private let lookUp: @Sendable (String) -> String?
+
+    /// Creates a provider that reads from a source such as a settings file; `nil` for the environment of this process.
+    init(_ names: Names, lookUp: (@Sendable (_ name: String) -> String?)?) {
+        self.names = names
+        self.lookUp = lookUp ?? { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
     }
 
     /// Returns the credentials if the variables are set.
     func credentials(rejecting: StoreCredentials?) throws(StoreError) -> StoreCredentials {
         let credentials = StoreCredentials(
-            accessKeyID: try value(of: "OSS_ACCESS_KEY_ID"),
-            accessKeySecret: .secret(try value(of: "OSS_ACCESS_KEY_SECRET")),
-            securityToken: optional("OSS_SESSION_TOKEN").map { .secret($0) })
+            accessKeyID: try value(of: names.id),
+            accessKeySecret: .secret(try value(of: names.secret)),
+            securityToken: optional(names.token).map { .secret($0) })
         try credentials.check()
         guard credentials != rejecting else {
             throw StoreError(
                 .credentialsRejected,
-                "The store rejected the credentials of the environment. Check OSS_ACCESS_KEY_ID, "
-                    + "OSS_ACCESS_KEY_SECRET and, for temporary credentials, OSS_SESSION_TOKEN.")
+                "The store rejected the credentials of the environment. Check \(names.id), \(names.secret) and, for "
+                    + "temporary credentials, \(names.token).")
         }
         return credentials
     }
@@ -56,7 +63,21 @@ extension CredentialProvider {
     public static func environment(
         lookUp: (@Sendable (_ name: String) -> String?)? = nil
     ) -> CredentialProvider {
-        let environment = lookUp.map { EnvironmentCredentials(lookUp: $0) } ?? EnvironmentCredentials()
-        return CredentialProvider { _, rejected throws(StoreError) in try environment.credentials(rejecting: rejected) }
+        provider(EnvironmentCredentials(.oss, lookUp: lookUp))
+    }
+
+    /// The credentials of the environment with the names of Amazon's tools: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`
+    /// and, for temporary ones, `AWS_SESSION_TOKEN`. They are read for every request.
+    ///
+    /// - Parameter lookUp: Returns the value of a variable; the environment of this process by default.
+    /// - Returns: The provider.
+    public static func awsEnvironment(
+        lookUp: (@Sendable (_ name: String) -> String?)? = nil
+    ) -> CredentialProvider {
+        provider(EnvironmentCredentials(.aws, lookUp: lookUp))
+    }
+
+    private static func provider(_ environment: EnvironmentCredentials) -> CredentialProvider {
+        CredentialProvider { _, rejected throws(StoreError) in try environment.credentials(rejecting: rejected) }
     }
 }
