@@ -27,6 +27,8 @@ extension PutCommand {
         case .oss(let bucket, _):
             let destinations = scan.files.map { "oss://\(bucket)/\($0.key)" }
             return try await add(try ossEntries(bucket: bucket, scan.files), to: destinations, console, json)
+        case .s3:
+            throw .usage("--queue can't be combined with s3://: the outbox does not deliver to it. Leave it out.")
         case .qiniu(let bucket, _):
             let destinations = scan.files.map { "qiniu://\(bucket)/\($0.key)" }
             return try await add(try qiniuEntries(bucket: bucket, scan.files), to: destinations, console, json)

@@ -32,25 +32,10 @@ struct OSSTarget: PutTarget {
         return PutTransfer(upload, size: file.size) { object in
             PutStored(
                 url: object.url,
+                // JSON numbers are too imprecise for a 64-bit checksum.
                 members: [
-                    // JSON numbers are too imprecise for a 64-bit checksum.
                     "etag": object.etag, "crc64": object.checksum.map { "\($0)" }, "requestID": object.requestID,
-                    "resumedParts": Self.resumedParts(object.beginning), "wasFoundStored": object.wasFoundStored,
-                ], note: Self.note(object))
-        }
-    }
-
-    private static func resumedParts(_ beginning: OSSStoredObject.Beginning) -> Int {
-        if case .resumed(let parts) = beginning { return parts }
-        return 0
-    }
-
-    private static func note(_ object: OSSStoredObject) -> String? {
-        if object.wasFoundStored { return "the response was lost, but the object was found in the store" }
-        switch object.beginning {
-        case .whole, .fresh: return nil
-        case .resumed(let parts): return parts == 1 ? "resumed after 1 part" : "resumed after \(parts) parts"
-        case .afterDiscarding(let reason): return "restarted: \(reason)"
+                ], object.beginning, wasFoundStored: object.wasFoundStored)
         }
     }
 }

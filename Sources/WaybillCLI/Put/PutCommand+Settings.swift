@@ -54,10 +54,7 @@ extension PutCommand {
         configuration.region = region
         configuration.signatureVersion = try signatureVersion()
         configuration.allowsUnencrypted = store.allowsHTTP
-        configuration.transfer = options.transfer
-        // Set on the session, which shares the rate among all requests.
-        configuration.transfer.rateLimit = nil
-        if configuration.transfer.limits.total == nil { configuration.transfer.limits.total = .seconds(7 * 86_400) }
+        configuration.transfer = Self.storeTransfer(options)
         if limits.retries != nil { configuration.retry = options.retry }
         if let path = store.records { configuration.records = RecordDirectory(path: path) }
         return configuration
@@ -82,15 +79,21 @@ extension PutCommand {
         return options
     }
 
+    /// Returns the transfer options of each request to a store.
+    static func storeTransfer(_ options: UploadOptions) -> TransferOptions {
+        var transfer = options.transfer
+        // Set on the session, which shares the rate among all requests.
+        transfer.rateLimit = nil
+        if transfer.limits.total == nil { transfer.limits.total = .seconds(7 * 86_400) }
+        return transfer
+    }
+
     /// Returns the options for uploads of large files in parts.
-    func multipart() throws(StoreError) -> OSSMultipartOptions {
+    func multipart(partSizeFrom minimum: ByteCount = .kibibytes(100)) throws(StoreError) -> OSSMultipartOptions {
         var options = OSSMultipartOptions()
         options.resumes = !store.doesNotResume
         options.maximumConcurrentParts = try store.checkedPartsAtOnce()
-        if let text = store.partSize {
-            guard let size = ByteCount(text), size.bytes >= 102_400 else {
-                throw StoreError(.invalidArgument, "--part-size must be at least 100KiB, as in 6MiB.")
-            }
+        if let size = try store.checkedPartSize(from: minimum) {
             options.partSize = size
             options.singleRequestLimit = size
         }
@@ -105,7 +108,7 @@ extension PutCommand {
         }
     }
 
-    private static func validated<Value>(
+    static func validated<Value>(
         _ name: String, _ value: Value?, _ names: [String], _ option: String
     ) throws(StoreError) -> Value {
         guard let value else {

@@ -12,6 +12,7 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
               oss://bucket/prefix/       files under this prefix, by their own names
               oss://bucket               files by their own names
               qiniu://bucket/key         the same three forms for Qiniu
+              s3://bucket/key            the same three forms for Amazon S3 and compatible stores
               tus+https://host/path      files to a tus server, which chooses the URL of each
               https://…?…                one file to a presigned URL; pass its signed header fields with -H
 
@@ -31,7 +32,14 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
               OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN for temporary ones; OSS_ENDPOINT, OSS_REGION
             unless --endpoint or --region is given.
               QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or a token in QINIU_UPLOAD_TOKEN; QINIU_UP_HOST unless --up-host \
-              is given. A presigned URL needs none, but is visible in ps: @file reads it from a file.
+              is given.
+              AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN for temporary ones; AWS_ENDPOINT_URL_S3 or \
+              AWS_ENDPOINT_URL, AWS_REGION or AWS_DEFAULT_REGION, unless --endpoint or --region is given.
+            A presigned URL needs none, but is visible in ps: @file reads it from a file.
+
+            S3:
+            --profile names the store, which determines the form of its URLs, its limits and its checksums: \
+            \(S3Location.profileNames). --forbid-overwrite sends If-None-Match, which aws and r2 check.
 
             PROGRESS:
             A terminal shows a progress bar. Otherwise a line is printed every --progress-interval (default: 1m), and \
@@ -47,6 +55,7 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
               tar cz notes | waybill put - oss://cards/2026/notes.tgz --region cn-hangzhou
               waybill put -r -j 8 --exclude '*.tmp' photos oss://cards/2026/
               waybill put -r -j 3 photos/ qiniu://photos/2026/
+              waybill put -r photos s3://photos/2026/ --profile r2 --endpoint https://ACCOUNT.r2.cloudflarestorage.com
               waybill put front.jpg @url.txt -H 'Content-Type: image/jpeg'
               waybill put -r videos/ tus+https://files.example/uploads -H @token.txt
               waybill put -r photos oss://cards/2026/ --region cn-hangzhou --queue --batch today

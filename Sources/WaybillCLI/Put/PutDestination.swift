@@ -10,6 +10,8 @@ enum PutDestination: Sendable, Hashable {
     case oss(bucket: String, key: String)
     /// A bucket of Qiniu, and a key or key prefix.
     case qiniu(bucket: String, key: String)
+    /// A bucket of a store with the protocol of S3, and a key or key prefix.
+    case s3(bucket: String, key: String)
     /// A presigned URL, for one file.
     case presigned(url: String)
     /// A tus server.
@@ -24,14 +26,17 @@ enum PutDestination: Sendable, Hashable {
         case "qiniu":
             let (bucket, key) = try Self.bucketAndKey(of: text)
             self = .qiniu(bucket: bucket, key: key)
+        case "s3":
+            let (bucket, key) = try Self.bucketAndKey(of: text)
+            self = .s3(bucket: bucket, key: key)
         case "tus+https", "tus+http":
             self = .tus(url: String(text.dropFirst("tus+".count)))
         case "https", "http":
             self = .presigned(url: text)
         default:
             throw .usage(
-                "The destination must be oss://bucket/key, qiniu://bucket/key, tus+https://host/path, or a presigned "
-                    + "https:// URL; got \"\(Redaction.url(text))\"."
+                "The destination must be oss://bucket/key, qiniu://bucket/key, s3://bucket/key, tus+https://host/path, "
+                    + "or a presigned https:// URL; got \"\(Redaction.url(text))\"."
             )
         }
     }
@@ -41,6 +46,7 @@ enum PutDestination: Sendable, Hashable {
         switch self {
         case .oss: .oss
         case .qiniu: .qiniu
+        case .s3: .s3
         case .presigned: .presigned
         case .tus: .tus
         }
@@ -49,7 +55,7 @@ enum PutDestination: Sendable, Hashable {
     /// The key or key prefix; empty if the destination is a single object.
     var key: String {
         switch self {
-        case .oss(_, let key), .qiniu(_, let key): key
+        case .oss(_, let key), .qiniu(_, let key), .s3(_, let key): key
         case .presigned, .tus: ""
         }
     }

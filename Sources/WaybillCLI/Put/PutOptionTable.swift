@@ -1,12 +1,13 @@
 /// The kinds of destinations of `put`.
 enum PutStore: Sendable {
-    case oss, qiniu, tus, presigned
+    case oss, qiniu, s3, tus, presigned
 
     /// The kind as it appears in messages.
     var name: String {
         switch self {
         case .oss: "OSS"
         case .qiniu: "Qiniu"
+        case .s3: "S3"
         case .tus: "a tus server"
         case .presigned: "a presigned URL"
         }
@@ -25,20 +26,22 @@ enum PutOptionTable {
     }
 
     static let rows = [
-        Row(name: "endpoint", stores: [.oss]) { $0.store.endpoint != nil },
-        Row(name: "region", stores: [.oss]) { $0.store.region != nil },
+        Row(name: "endpoint", stores: [.oss, .s3]) { $0.store.endpoint != nil },
+        Row(name: "region", stores: [.oss, .s3]) { $0.store.region != nil },
+        Row(name: "profile", stores: [.s3]) { $0.store.profile != nil },
         Row(name: "sign-version", stores: [.oss]) { $0.store.signVersion != nil },
-        Row(name: "acl", stores: [.oss]) { $0.object.access != nil },
-        Row(name: "storage-class", stores: [.oss]) { $0.object.storageClass != nil },
+        Row(name: "acl", stores: [.oss, .s3]) { $0.object.access != nil },
+        Row(name: "storage-class", stores: [.oss, .s3]) { $0.object.storageClass != nil },
         Row(name: "up-host", stores: [.qiniu]) { !$0.store.upHosts.isEmpty },
-        Row(name: "forbid-overwrite", stores: [.oss, .qiniu]) { $0.object.forbidsOverwrite },
-        Row(name: "part-size", stores: [.oss, .qiniu]) { $0.store.partSize != nil },
-        Row(name: "parts-at-once", stores: [.oss, .qiniu, .tus]) { $0.store.partsAtOnce != nil },
-        Row(name: "content-type", stores: [.oss, .qiniu, .tus]) { $0.object.contentType != nil },
-        Row(name: "meta", stores: [.oss, .qiniu, .tus]) { !$0.object.metadata.isEmpty },
-        Row(name: "records", stores: [.oss, .qiniu, .tus]) { $0.store.records != nil },
-        Row(name: "no-resume", stores: [.oss, .qiniu, .tus]) { $0.store.doesNotResume },
-        Row(name: "header", stores: [.oss, .presigned, .tus]) { !$0.request.header.isEmpty },
+        Row(name: "forbid-overwrite", stores: [.oss, .qiniu, .s3]) { $0.object.forbidsOverwrite },
+        Row(name: "part-size", stores: [.oss, .qiniu, .s3]) { $0.store.partSize != nil },
+        Row(name: "parts-at-once", stores: [.oss, .qiniu, .s3, .tus]) { $0.store.partsAtOnce != nil },
+        Row(name: "checksum", stores: [.s3]) { $0.store.checksum != nil },
+        Row(name: "content-type", stores: [.oss, .qiniu, .s3, .tus]) { $0.object.contentType != nil },
+        Row(name: "meta", stores: [.oss, .qiniu, .s3, .tus]) { !$0.object.metadata.isEmpty },
+        Row(name: "records", stores: [.oss, .qiniu, .s3, .tus]) { $0.store.records != nil },
+        Row(name: "no-resume", stores: [.oss, .qiniu, .s3, .tus]) { $0.store.doesNotResume },
+        Row(name: "header", stores: [.oss, .s3, .presigned, .tus]) { !$0.request.header.isEmpty },
         Row(name: "redirect", stores: [.presigned, .tus]) { $0.network.redirect != nil },
         Row(name: "location-trusted", stores: [.presigned, .tus]) { $0.network.isLocationTrusted },
     ]

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Waybill
 import WaybillStores
 
 /// The options that select files.
@@ -33,7 +34,7 @@ struct PutStoreOptions: ParsableArguments {
     @Option(
         name: .customLong("endpoint"),
         help: ArgumentHelp(
-            "The endpoint of the store, without the bucket. Default: OSS_ENDPOINT, or from the region.",
+            "The endpoint, without the bucket. Default: OSS_ENDPOINT, with s3:// AWS_ENDPOINT_URL; else from the region.",
             valueName: "url"))
     var endpoint: String?
 
@@ -47,8 +48,17 @@ struct PutStoreOptions: ParsableArguments {
     @Option(
         name: .customLong("region"),
         help: ArgumentHelp(
-            "The region, such as cn-hangzhou. Default: OSS_REGION, or from the endpoint.", valueName: "id"))
+            "The region, such as cn-hangzhou. Default: OSS_REGION, or from the endpoint; with s3://, AWS_REGION.",
+            valueName: "id"))
     var region: String?
+
+    @Option(
+        name: .customLong("profile"),
+        help: ArgumentHelp(
+            "With s3://, the store: \(S3Location.profileNames). Default: aws, or generic with an endpoint.",
+            valueName: "store"),
+        completion: .list(S3Location.profiles.map(\.name)))
+    var profile: String?
 
     @Option(
         name: .customLong("sign-version"),
@@ -71,7 +81,7 @@ struct PutStoreOptions: ParsableArguments {
 
     @Option(
         name: .customLong("part-size"),
-        help: ArgumentHelp("The size of parts. Default: 6MiB.", valueName: "size"))
+        help: ArgumentHelp("The size of parts. Default: 6MiB; with s3://, 8MiB.", valueName: "size"))
     var partSize: String?
 
     @Option(
@@ -80,6 +90,22 @@ struct PutStoreOptions: ParsableArguments {
             "The maximum number of concurrent parts per file. Default: 5; with tus+, 1, and at most 16.",
             valueName: "number"))
     var partsAtOnce: Int?
+
+    @Option(
+        name: .customLong("checksum"),
+        help: ArgumentHelp(
+            "With s3://, the checksum that is sent in advance: md5 or sha256. Each file is read once more.",
+            valueName: "type"))
+    var checksum: String?
+
+    /// Returns the part size, which must be at least the minimum of the store.
+    func checkedPartSize(from minimum: ByteCount) throws(StoreError) -> ByteCount? {
+        guard let partSize else { return nil }
+        guard let size = ByteCount(partSize), size >= minimum else {
+            throw StoreError(.invalidArgument, "--part-size must be at least \(minimum), as in 6MiB.")
+        }
+        return size
+    }
 
     func checkedPartsAtOnce() throws(StoreError) -> Int? {
         if let partsAtOnce, !(1...256).contains(partsAtOnce) {
@@ -104,12 +130,15 @@ struct PutObjectOptions: ParsableArguments {
     @Option(
         name: .customLong("acl"),
         help: ArgumentHelp(
-            "private, public-read or public-read-write. Default: the bucket's setting.", valueName: "access"))
+            "private, public-read or public-read-write; with s3://, any canned ACL. Default: the bucket's setting.",
+            valueName: "access"))
     var access: String?
 
     @Option(
         name: .customLong("storage-class"),
-        help: ArgumentHelp("Standard, IA, Archive, ColdArchive or DeepColdArchive.", valueName: "class"))
+        help: ArgumentHelp(
+            "Standard, IA, Archive, ColdArchive or DeepColdArchive; with s3://, a name such as STANDARD_IA.",
+            valueName: "class"))
     var storageClass: String?
 
     @Flag(name: .customLong("forbid-overwrite"), help: "Fail if an object with this key exists.")

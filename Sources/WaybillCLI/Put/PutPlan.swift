@@ -144,6 +144,14 @@ enum PutTargets {
                 return try QiniuTarget(
                     bucket: bucket, command, options,
                     session: command.session(console, rate: options.transfer.rateLimit))
+            case .s3(let bucket, _):
+                console.hide(S3Location.secretVariables.compactMap { Environment.value(of: $0) })
+                let configuration = try command.s3Configuration(options)
+                return try S3Target(
+                    bucket: bucket, configuration: configuration,
+                    session: command.session(console, rate: options.transfer.rateLimit),
+                    options: command.s3ObjectOptions(fields.headers),
+                    multipart: command.multipart(partSizeFrom: configuration.profile.minimumPartSize))
             case .tus(let url):
                 return try TusTarget(
                     url, headers: fields.headers, metadata: command.object.tusMetadata(),

@@ -88,6 +88,28 @@ struct PutStored: Sendable {
     var note: String?
 }
 
+extension PutStored {
+    /// Creates the result of an object that may have been uploaded in parts.
+    init(
+        url: String, members: JSONObject, _ beginning: OSSStoredObject.Beginning, wasFoundStored: Bool
+    ) {
+        var resumedParts = 0
+        if case .resumed(let parts) = beginning { resumedParts = parts }
+        self.init(
+            url: url, members: members + ["resumedParts": resumedParts, "wasFoundStored": wasFoundStored],
+            note: wasFoundStored
+                ? "the response was lost, but the object was found in the store" : Self.note(beginning))
+    }
+
+    private static func note(_ beginning: OSSStoredObject.Beginning) -> String? {
+        switch beginning {
+        case .whole, .fresh: nil
+        case .resumed(let parts): parts == 1 ? "resumed after 1 part" : "resumed after \(parts) parts"
+        case .afterDiscarding(let reason): "restarted: \(reason)"
+        }
+    }
+}
+
 extension PutTransfer {
     /// Creates a transfer from an upload to an object store.
     init<Value: Sendable>(

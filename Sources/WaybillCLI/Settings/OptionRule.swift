@@ -97,7 +97,10 @@ extension OptionRule {
 
     private static let storeRules: [OptionRule] =
         PutOptionTable.rows.map { row in put([row.name]) { call, _ in row.stores.contains(call.store) } } + [
-            overridden(by: "endpoint", ["put"], ["region"]), overridden(by: "region", ["put"], ["endpoint"]),
+            // OSS derives each from the other; S3 needs both, but another profile is another store.
+            put(["region"]) { call, _ in call.store == .s3 || !call.given.contains("endpoint") },
+            put(["endpoint"]) { call, _ in call.store == .s3 || !call.given.contains("region") },
+            overridden(by: "profile", ["put"], ["endpoint", "region"]),
             put(["insecure", "idempotency", "idempotency-window"]) { call, _ in
                 call.store == .presigned || call.store == .tus
             },
@@ -107,8 +110,12 @@ extension OptionRule {
                 call.store == .presigned || call.store == .tus || !setting.value.contains("=")
             },
             put(["part-size"]) { call, setting in
-                guard call.store == .qiniu, let size = ByteCount(setting.value) else { return true }
-                return size >= .mebibytes(1) && size <= .gibibytes(1)
+                guard let size = ByteCount(setting.value) else { return true }
+                return switch call.store {
+                case .qiniu: size >= .mebibytes(1) && size <= .gibibytes(1)
+                case .s3: size >= .mebibytes(5)
+                default: true
+                }
             },
         ]
 

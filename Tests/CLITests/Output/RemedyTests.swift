@@ -62,6 +62,12 @@ import WaybillCore
             ["put", "FILE", "oss://cards/a", "--endpoint", "https://oss.example", "--sign-version", "v4"],
             "Pass --region, as in --region cn-hangzhou."
         ),
+        (
+            ["put", "FILE", "s3://cards/a", "--profile", "r2"],
+            "Pass --endpoint, as in --endpoint https://s3.example.com."
+        ),
+        (["put", "FILE", "s3://cards/a"], "Pass --region, as in"),
+        (["put", "FILE", "s3://cards/a", "--endpoint", "http://s3.example"], "pass --allow-http if"),
         (["form", "build", "-F", "a=b", "--boundary", "ä"], "Leave --boundary out to use a random one."),
         (["post", "URL", "-F", "f=@PHOTO", "--max-bytes", "20"], "Raise --max-bytes."),
     ])
@@ -80,7 +86,9 @@ import WaybillCore
             default: word.hasPrefix("URL") ? server.url(String(word.dropFirst(3))) : word
             }
         }
-        let keys = ["OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "QINIU_ACCESS_KEY", "QINIU_SECRET_KEY"]
+        let keys =
+            ["OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "QINIU_ACCESS_KEY", "QINIU_SECRET_KEY"]
+            + ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
         let environment = Dictionary(uniqueKeysWithValues: keys.map { ($0, "some-\($0)") })
         let run = try await Tool.run(words, environment: environment)
         #expect(run.exit != .status(0))

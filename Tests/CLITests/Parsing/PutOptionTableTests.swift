@@ -5,11 +5,13 @@ import Testing
 
 @Suite struct PutOptionTableTests {
     private static let destinations: [(PutStore, String)] = [
-        (.oss, "oss://bucket/k"), (.qiniu, "qiniu://bucket/k"), (.tus, "tus+https://files.example/u"),
+        (.oss, "oss://bucket/k"), (.qiniu, "qiniu://bucket/k"), (.s3, "s3://bucket/k"),
+        (.tus, "tus+https://files.example/u"),
         (.presigned, "https://bucket.example/k?Signature=s"),
     ]
     private static let values = [
-        "endpoint": "https://e.example", "region": "cn-beijing", "sign-version": "v1", "acl": "private",
+        "endpoint": "https://e.example", "profile": "r2", "checksum": "md5", "region": "cn-beijing",
+        "sign-version": "v1", "acl": "private",
         "storage-class": "IA", "up-host": "https://up.example", "part-size": "1MiB", "parts-at-once": "3",
         "content-type": "image/jpeg", "meta": "a=b", "records": "r", "header": "A: b", "redirect": "get",
     ]

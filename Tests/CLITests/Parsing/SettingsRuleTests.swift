@@ -37,6 +37,8 @@ import Testing
                 ["put", file, "oss://cards/key", "--region", "cn-hangzhou"],
                 ["put", file, "oss://cards/key", "--endpoint", "https://oss-cn-hangzhou.aliyuncs.com"],
                 ["put", "-r", folder.path(""), "oss://cards/under/", "--region", "cn-hangzhou"],
+                ["put", file, "s3://cards/key", "--region", "eu-west-1"],
+                ["put", file, "s3://cards/key", "--profile", "r2", "--endpoint", "https://s3.example"],
                 ["put", file, "qiniu://cards/key"], ["put", file, "tus+https://files.example/uploads"],
             ]
         }
@@ -86,7 +88,7 @@ import Testing
             "deadline": "2d", "attempts": "5", "credential": "X-Token=backend", "include": "*.jpg", "exclude": "*.tmp",
             "endpoint": "https://oss-cn-beijing.aliyuncs.com", "up-host": "https://up.example", "region": "cn-beijing",
             "sign-version": "v1", "part-size": "200KiB", "parts-at-once": "3", "content-type": "image/jpeg",
-            "meta": "branch=42",
+            "meta": "branch=42", "profile": "b2", "checksum": "md5",
             "acl": "private", "storage-class": "IA", "per-lane": "2", "drain": "30s", "max-pixels": "2.4MP",
             "max-side": "1600", "min-side": "600",
             "mode": "fast", "boundary": "golden", "max-parts": "50", "max-field": "2MiB", "max-total": "2GiB",
@@ -153,7 +155,9 @@ import Testing
         case (.oss(let bucket, _), true): _ = try command.ossEntries(bucket: bucket, files)
         case (.qiniu(let bucket, _), true): _ = try command.qiniuEntries(bucket: bucket, files)
         case (.tus(let url), true): _ = try command.tusEntries(url, files)
-        case (.presigned, false), (.oss, false), (.tus, false): _ = try PutPlan(command, console: Console())
+        case (.s3, true): Issue.record("The outbox does not deliver to S3.")
+        case (.presigned, false), (.oss, false), (.s3, false), (.tus, false):
+            _ = try PutPlan(command, console: Console())
         case (.qiniu, false):
             _ = try QiniuTarget.configuration(command, command.uploadOptions().0)
             #expect(!command.request.insecure)
@@ -168,7 +172,10 @@ import Testing
         var some = Some()
         for option in options {
             let line = try scene.line(option, "put")
-            for call in scene.puts.flatMap({ [$0, $0 + ["--queue"]] }) {
+            for call in scene.puts.flatMap({ call in
+                // The outbox does not deliver to S3.
+                call[2].hasPrefix("s3://") ? [call] : [call, call + ["--queue"]]
+            }) {
                 guard await some.next() else { continue }
                 let words = try scene.merged(call, "[put]\n" + line)
                 guard checked.insert(words).inserted else { continue }

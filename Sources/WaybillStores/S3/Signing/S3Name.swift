@@ -1,11 +1,11 @@
 /// The naming rules that S3 and compatible stores share. The stores check their own, stricter rules.
-enum S3Name {
+package enum S3Name {
     /// The maximum length of a key in UTF-8 bytes.
     static let longestKey = 1_024
 
     /// Throws unless the name has 3 to 63 lower-case letters, digits, dots and hyphens, with a letter or digit at both
     /// ends. Dots next to each other or to a hyphen would be an empty label of a host name.
-    static func checkBucket(_ bucket: String) throws(StoreError) {
+    package static func checkBucket(_ bucket: String) throws(StoreError) {
         let bytes = Array(bucket.utf8)
         let isPlain = bytes.allSatisfy { isLowerAlphanumeric($0) || ".-".utf8.contains($0) }
         let ends = [bytes.first, bytes.last].compactMap(\.self).allSatisfy(isLowerAlphanumeric)
@@ -18,7 +18,7 @@ enum S3Name {
     }
 
     /// Throws unless the key has 1 to 1,024 bytes.
-    static func checkKey(_ key: String) throws(StoreError) {
+    package static func checkKey(_ key: String) throws(StoreError) {
         guard (1...longestKey).contains(key.utf8.count) else {
             throw StoreError(
                 .invalidKey,
