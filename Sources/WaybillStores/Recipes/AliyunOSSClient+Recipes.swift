@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import WaybillMultipart
 
 extension AliyunOSSClient {
     /// Prepares the object of a file with a recipe, uploads it, and waits for the stored object.
@@ -36,9 +35,7 @@ extension AliyunOSSClient {
         options: OSSObjectOptions = OSSObjectOptions(), date: FoundationEssentials.Date? = nil
     ) -> ObjectUpload<OSSStoredObject> {
         ObjectUpload { run throws(StoreError) in
-            let object = try await recipe.prepare(
-                file: path, parameters: parameters, date: date ?? self.configuration.now())
-            return try await self.store(object, in: self.bucket(bucket), options, run)
+            try await self.store(recipe, file: path, parameters, in: bucket, options, date, run)
         }
     }
 
@@ -48,20 +45,7 @@ extension AliyunOSSClient {
         _ object: PreparedObject, in bucket: String? = nil, options: OSSObjectOptions = OSSObjectOptions()
     ) -> ObjectUpload<OSSStoredObject> {
         ObjectUpload { run throws(StoreError) in
-            try await self.store(object, in: self.bucket(bucket), options, run)
-        }
-    }
-
-    private func store(
-        _ object: PreparedObject, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
-    ) async throws(StoreError) -> OSSStoredObject {
-        var options = options
-        options.contentType = options.contentType ?? object.contentType
-        options.metadata.merge(object.metadata) { own, _ in own }
-        switch object.source {
-        case .bytes(let bytes): return try await put(DataBody(bytes), to: object.key, in: bucket, options, run)
-        case .file(let path):
-            return try await storedObject(path, to: object.key, in: bucket, options, OSSMultipartOptions(), run)
+            try await self.store(object, in: bucket, options, run)
         }
     }
 }

@@ -1,30 +1,7 @@
 public import Waybill
 
 /// The upload of one batch item to Aliyun OSS.
-public struct OSSBatchWork: Sendable {
-    /// The content of the object. A large file is uploaded in parts, everything else in a single request.
-    public var content: UploadContent
-    /// The object key.
-    public var key: String
-    /// The bucket, or `nil` for the bucket of the client's configuration.
-    public var bucket: String?
-    /// The content type, metadata, access control and callback of the object.
-    public var options: OSSObjectOptions
-    /// The size and concurrency of a file's parts.
-    public var multipart: OSSMultipartOptions
-
-    /// Creates the description of an upload.
-    public init(
-        _ content: UploadContent, to key: String, in bucket: String? = nil,
-        options: OSSObjectOptions = OSSObjectOptions(), multipart: OSSMultipartOptions = OSSMultipartOptions()
-    ) {
-        self.content = content
-        self.key = key
-        self.bucket = bucket
-        self.options = options
-        self.multipart = multipart
-    }
-}
+public typealias OSSBatchWork = ObjectBatchWork<OSSObjectOptions>
 
 extension AliyunOSSClient {
     /// Starts uploading a collection of items and immediately returns one handle for the whole batch.
@@ -51,23 +28,7 @@ extension AliyunOSSClient {
         onEnd: (@Sendable (BatchResult<Items.Element, OSSStoredObject, StoreError>) -> Void)? = nil
     ) -> ObjectBatch<Items.Element, OSSStoredObject> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
         ObjectBatch(
-            of: items, maximumConcurrentRequests: maximumConcurrentRequests, session: session, options: options,
-            onProgress: onProgress, onEnd: onEnd
-        ) { [self] item, group in
-            let work = try await work(item)
-            return BatchWork(expectedLength: { await work.content.expectedLength() }) { [self] in start(work, group) }
-        }
-    }
-
-    private func start(_ work: OSSBatchWork, _ group: String) -> ObjectUpload<OSSStoredObject> {
-        ObjectUpload(group: group) { [self] run throws(StoreError) in
-            let bucket = try bucket(work.bucket)
-            guard case .file(let path, let type) = work.content.kind else {
-                return try await put(work.content, to: work.key, in: bucket, work.options, run)
-            }
-            var options = work.options
-            options.contentType = options.contentType ?? type
-            return try await storedObject(path, to: work.key, in: bucket, options, work.multipart, run)
-        }
+            of: items, to: self, maximumConcurrentRequests: maximumConcurrentRequests, options: options,
+            onProgress: onProgress, onEnd: onEnd, work: work)
     }
 }

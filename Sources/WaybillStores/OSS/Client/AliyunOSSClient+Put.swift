@@ -67,15 +67,8 @@ extension AliyunOSSClient {
     }
 }
 
-extension AliyunOSSClient {
-    func put(
-        _ content: UploadContent, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
-    ) async throws(StoreError) -> OSSStoredObject {
-        let body = try await content.objectBody()
-        var options = options
-        options.contentType = options.contentType ?? content.statedType(of: body)
-        return try await put(body, to: key, in: bucket, options, run)
-    }
+extension AliyunOSSClient: ObjectClient {
+    var now: @Sendable () -> Date { configuration.now }
 
     func put(
         _ body: any UploadBody, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun

@@ -34,7 +34,7 @@ public enum OSSStorageClass: String, Sendable, Hashable, CaseIterable {
 /// options.metadata = ["author": "alice"]
 /// options.forbidsOverwrite = true
 /// ```
-public struct OSSObjectOptions: Sendable, Hashable {
+public struct OSSObjectOptions: ObjectOptions {
     /// How to handle metadata that is not valid in a header field: non-ASCII characters, control characters, leading or
     /// trailing spaces.
     public enum MetadataPolicy: Sendable, Hashable {

@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import Waybill
 import WaybillCore
 
@@ -30,12 +31,7 @@ extension S3Client {
         options: S3ObjectOptions = S3ObjectOptions()
     ) -> ObjectUpload<S3StoredObject> {
         ObjectUpload { run throws(StoreError) in
-            let body = try await content.objectBody()
-            var options = options
-            options.contentType = options.contentType ?? content.statedType(of: body)
-            let object = S3ObjectRequests(client: self, bucket: try self.bucket(bucket), key: key, options: options)
-            try object.check()
-            return self.stored(try await object.put(body, run), object)
+            try await self.put(content, to: key, in: self.bucket(bucket), options, run)
         }
     }
 
@@ -74,11 +70,7 @@ extension S3Client {
         multipart: S3MultipartOptions = S3MultipartOptions()
     ) -> ObjectUpload<S3StoredObject> {
         ObjectUpload { run throws(StoreError) in
-            let object = S3ObjectRequests(client: self, bucket: try self.bucket(bucket), key: key, options: options)
-            let (result, beginning) = try await self.fileUpload(path, object, multipart).perform(run)
-            var stored = self.stored(result, object)
-            stored.beginning = beginning
-            return stored
+            try await self.storedObject(path, to: key, in: self.bucket(bucket), options, multipart, run)
         }
     }
 
@@ -92,6 +84,30 @@ extension S3Client {
                 client: self, bucket: try self.bucket(bucket), key: key, options: S3ObjectOptions())
             try await self.fileUpload(path, object, S3MultipartOptions()).forget(run)
         }.value
+    }
+
+}
+
+extension S3Client: ObjectClient {
+    var now: @Sendable () -> Date { configuration.now }
+
+    func put(
+        _ body: any UploadBody, to key: String, in bucket: String, _ options: S3ObjectOptions, _ run: ObjectRun
+    ) async throws(StoreError) -> S3StoredObject {
+        let object = S3ObjectRequests(client: self, bucket: bucket, key: key, options: options)
+        try object.check()
+        return stored(try await object.put(body, run), object)
+    }
+
+    func storedObject(
+        _ path: String, to key: String, in bucket: String, _ options: S3ObjectOptions,
+        _ multipart: S3MultipartOptions, _ run: ObjectRun
+    ) async throws(StoreError) -> S3StoredObject {
+        let object = S3ObjectRequests(client: self, bucket: bucket, key: key, options: options)
+        let (result, beginning) = try await fileUpload(path, object, multipart).perform(run)
+        var stored = stored(result, object)
+        stored.beginning = beginning
+        return stored
     }
 
     private func fileUpload(

@@ -18,7 +18,7 @@ public enum S3WriteCondition: Sendable, Hashable {
 /// options.contentType = "application/pdf"
 /// options.condition = .isAbsent
 /// ```
-public struct S3ObjectOptions: Sendable, Hashable {
+public struct S3ObjectOptions: ObjectOptions {
     /// The content type; `nil` to derive it from the extension of the key, or `application/octet-stream` if the
     /// extension is unknown.
     public var contentType: String?
