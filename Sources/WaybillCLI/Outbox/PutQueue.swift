@@ -53,6 +53,7 @@ extension PutCommand {
     /// Throws for options that apply only to files that are sent immediately.
     func checkQueueable() throws(CommandFailure) {
         try QueueCheck.delivery(network, limits, isInsecure: request.insecure)
+        if files.skipsSame { throw .usage("--skip-same can't be combined with --queue. Leave it out.") }
         if files.failEarly { throw .usage("--fail-early can't be combined with --queue. Leave it out.") }
     }
 

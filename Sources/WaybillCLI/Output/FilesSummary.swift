@@ -3,13 +3,15 @@ import Waybill
 /// The summary of several sent files, for `post --each` and `put`.
 struct FilesSummary: Sendable {
     /// The result of the upload of a file.
-    enum Ending: String, Sendable { case succeeded, failed, cancelled }
+    enum Ending: String, Sendable { case succeeded, skipped, failed, cancelled }
 
     /// The number of given files.
     let files: Int
     /// The verb for successful uploads: `accepted`, `stored`.
     let verb: String
     private(set) var succeeded = 0
+    /// The number of files that were not sent because the store has the same objects.
+    private(set) var skipped = 0
     private(set) var failed = 0
     private(set) var cancelled = 0
     /// The first failure, in the order of the files.
@@ -26,6 +28,7 @@ struct FilesSummary: Sendable {
     mutating func add(_ index: Int, _ ending: Ending, exit: Exit) {
         switch ending {
         case .succeeded: succeeded += 1
+        case .skipped: skipped += 1
         case .failed: failed += 1
         // Not a failure of this file: another file failed, or a signal arrived.
         case .cancelled:
@@ -36,18 +39,20 @@ struct FilesSummary: Sendable {
     }
 
     /// The number of files that were never started.
-    var notStarted: Int { files - succeeded - failed - cancelled }
+    var notStarted: Int { files - succeeded - skipped - failed - cancelled }
 
     /// The exit status: of the signal if it kept files from being sent, otherwise of the first failed file.
     var exit: Exit {
         if let signal, cancelled + notStarted > 0 { return .signal(signal) }
-        return first?.exit ?? (succeeded == files ? .done : .interrupted)
+        return first?.exit ?? (succeeded + skipped == files ? .done : .interrupted)
     }
 
     /// The summary line: `12 of 12 files accepted, 3.4 MiB in 5.1 s`, or `9 of 12 files stored, 3.4 MiB in 5.1 s: 1
     /// failed, 2 not started`.
     var line: String {
-        let rest = Figures.counts([(failed, "failed"), (cancelled, "cancelled"), (notStarted, "not started")])
+        let rest = Figures.counts([
+            (skipped, "skipped"), (failed, "failed"), (cancelled, "cancelled"), (notStarted, "not started"),
+        ])
         return "\(succeeded) of \(Figures.count(files, "file")) \(verb), \(ByteCount(bytes: acknowledged)) in "
             + Figures.seconds(time) + (rest.isEmpty ? "" : ": \(rest)")
     }
@@ -73,7 +78,8 @@ extension JSONObject {
     init(_ summary: FilesSummary) {
         self = [
             "result": summary.exit.result, "exit": summary.exit, "files": summary.files,
-            "succeeded": summary.succeeded, "failed": summary.failed, "cancelled": summary.cancelled,
+            "succeeded": summary.succeeded, "skipped": summary.skipped, "failed": summary.failed,
+            "cancelled": summary.cancelled,
             "notStarted": summary.notStarted, "acknowledged": summary.acknowledged, "seconds": summary.time,
             "signal": summary.signal,
         ]

@@ -35,7 +35,7 @@ struct OSSTarget: PutTarget {
                 // JSON numbers are too imprecise for a 64-bit checksum.
                 members: [
                     "etag": object.etag, "crc64": object.checksum.map { "\($0)" }, "requestID": object.requestID,
-                ], object.beginning, wasFoundStored: object.wasFoundStored)
+                ], object.beginning, wasFoundStored: object.wasFoundStored, wasSkipped: object.wasSkipped)
         }
     }
 }

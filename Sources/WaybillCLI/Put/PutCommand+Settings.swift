@@ -92,6 +92,7 @@ extension PutCommand {
     func multipart(partSizeFrom minimum: ByteCount = .kibibytes(100)) throws(StoreError) -> OSSMultipartOptions {
         var options = OSSMultipartOptions()
         options.resumes = !store.doesNotResume
+        options.skipsSame = files.skipsSame
         options.maximumConcurrentParts = try store.checkedPartsAtOnce()
         if let size = try store.checkedPartSize(from: minimum) {
             options.partSize = size

@@ -33,6 +33,8 @@ enum PutOptionTable {
         Row(name: "acl", stores: [.oss, .s3]) { $0.object.access != nil },
         Row(name: "storage-class", stores: [.oss, .s3]) { $0.object.storageClass != nil },
         Row(name: "up-host", stores: [.qiniu]) { !$0.store.upHosts.isEmpty },
+        Row(name: "rs-host", stores: [.qiniu]) { $0.store.resourceHost != nil },
+        Row(name: "skip-same", stores: [.oss, .qiniu, .s3]) { $0.files.skipsSame },
         Row(name: "forbid-overwrite", stores: [.oss, .qiniu, .s3]) { $0.object.forbidsOverwrite },
         Row(name: "part-size", stores: [.oss, .qiniu, .s3]) { $0.store.partSize != nil },
         Row(name: "parts-at-once", stores: [.oss, .qiniu, .s3, .tus]) { $0.store.partsAtOnce != nil },

@@ -25,6 +25,11 @@ struct PutFileOptions: ParsableArguments {
     @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Print what would be sent where, and send nothing.")
     var isDryRun = false
 
+    @Flag(
+        name: .customLong("skip-same"),
+        help: "Do not send a file if the store has an object with the same size and checksum.")
+    var skipsSame = false
+
     @Flag(name: .customLong("fail-early"), help: "Stop at the first failure and cancel the other uploads.")
     var failEarly = false
 }
@@ -44,6 +49,13 @@ struct PutStoreOptions: ParsableArguments {
             "With qiniu://, the upload host; may be repeated. Default: QINIU_UP_HOST, or as Qiniu reports.",
             valueName: "host"))
     var upHosts: [String] = []
+
+    @Option(
+        name: .customLong("rs-host"),
+        help: ArgumentHelp(
+            "With qiniu:// and --skip-same, the host that knows the objects. Default: QINIU_RS_HOST, or Qiniu's.",
+            valueName: "host"))
+    var resourceHost: String?
 
     @Option(
         name: .customLong("region"),

@@ -19,7 +19,7 @@ struct PutReport: Sendable {
     /// The category of the result in a summary of several files.
     var ending: FilesSummary.Ending {
         switch result {
-        case .success: .succeeded
+        case .success(let stored): stored.wasSkipped ? .skipped : .succeeded
         case .failure(let error): error.isCancelled ? .cancelled : .failed
         }
     }
@@ -35,6 +35,8 @@ struct PutReport: Sendable {
     /// The line of a file: `photos/a.jpg: 312.4 KiB in 1.2 s`, or the error.
     var line: String {
         switch result {
+        case .success(let stored) where stored.wasSkipped:
+            return "\(file.path): skipped, because the store has the same object"
         case .success(let stored):
             let note = stored.note.map { "; \($0)" } ?? ""
             return "\(file.path): \(ByteCount(bytes: file.size)) in \(Figures.seconds(time))\(note)"
@@ -58,7 +60,7 @@ struct PutReport: Sendable {
         let members: JSONObject = ["result": ending.rawValue, "exit": exit, "total": file.size, "seconds": time]
         switch result {
         case .success(let stored):
-            return members + ["outcome": "accepted", "url": stored.url] + stored.members
+            return members + ["outcome": stored.wasSkipped ? "notSent" : "accepted", "url": stored.url] + stored.members
         case .failure(let error):
             let details: JSONObject = [
                 "code": error.code.description, "message": error.message, "storeCode": error.storeCode,

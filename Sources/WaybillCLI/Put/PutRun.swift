@@ -24,6 +24,7 @@ struct PutRun {
             for await progress in batch.progress { reporter.update(progress) }
         }
         var summary = FilesSummary(files: plan.files.count, verb: "stored")
+        var skippedBytes: Int64 = 0
         // `nil` after standard output could not be written: the uploads continue, and ended files are reported on
         // standard error.
         var jsonOutput = json
@@ -36,12 +37,14 @@ struct PutRun {
                     signal: Interrupt.signal)
                 let exit = finish(result.index, report, &jsonOutput)
                 summary.add(result.index, report.ending, exit: exit)
+                if report.ending == .skipped { skippedBytes += report.file.size }
                 if plan.failsEarly, exit != .done { batch.cancel() }
             }
             await watching.value
         }
         reporter.end()
-        summary.acknowledged = batch.acknowledged
+        // In the progress, skipped bytes are acknowledged: the store has them.
+        summary.acknowledged = max(0, batch.acknowledged - skippedBytes)
         summary.time = ContinuousClock.now - start
         summary.signal = Interrupt.signal
         return summary.finish(console, jsonOutput, isQuiet: output.silent || json != nil)
@@ -70,7 +73,7 @@ struct PutRun {
             }
         }
         switch report.ending {
-        case .succeeded: if !output.silent, json == nil { console.line(report.line) }
+        case .succeeded, .skipped: if !output.silent, json == nil { console.line(report.line) }
         case .failed: console.failure(report.line)
         case .cancelled: break
         }

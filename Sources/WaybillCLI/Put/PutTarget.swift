@@ -86,19 +86,23 @@ struct PutStored: Sendable {
     var members: JSONObject = [:]
     /// A note for the line of the file, such as `resumed after 3 parts`.
     var note: String?
+    /// Whether nothing was sent because the store has the same object.
+    var wasSkipped = false
 }
 
 extension PutStored {
     /// Creates the result of an object that may have been uploaded in parts.
     init(
-        url: String, members: JSONObject, _ beginning: OSSStoredObject.Beginning, wasFoundStored: Bool
+        url: String, members: JSONObject, _ beginning: OSSStoredObject.Beginning, wasFoundStored: Bool,
+        wasSkipped: Bool
     ) {
         var resumedParts = 0
         if case .resumed(let parts) = beginning { resumedParts = parts }
         self.init(
             url: url, members: members + ["resumedParts": resumedParts, "wasFoundStored": wasFoundStored],
             note: wasFoundStored
-                ? "the response was lost, but the object was found in the store" : Self.note(beginning))
+                ? "the response was lost, but the object was found in the store" : Self.note(beginning),
+            wasSkipped: wasSkipped)
     }
 
     private static func note(_ beginning: OSSStoredObject.Beginning) -> String? {

@@ -45,7 +45,8 @@ struct QiniuTarget: PutTarget {
                     "key": object.key, "hash": object.hash, "isHashChecked": object.isHashChecked,
                     "requestID": object.requestID, "resumedBytes": object.resumedBytes,
                 ],
-                note: object.resumedBytes > 0 ? "resumed after \(ByteCount(bytes: object.resumedBytes))" : nil)
+                note: object.resumedBytes > 0 ? "resumed after \(ByteCount(bytes: object.resumedBytes))" : nil,
+                wasSkipped: object.wasSkipped)
         }
     }
 
@@ -54,6 +55,12 @@ struct QiniuTarget: PutTarget {
     /// Returns a token from the environment, or keys to create one for each file.
     private static func tokens(_ bucket: String, _ command: PutCommand) throws(StoreError) -> QiniuTokens {
         let isInsertOnly = command.object.forbidsOverwrite
+        guard !command.files.skipsSame || Environment.text("QINIU_UPLOAD_TOKEN") == nil else {
+            throw StoreError(
+                .invalidArgument,
+                "--skip-same requires QINIU_ACCESS_KEY and QINIU_SECRET_KEY: the token in QINIU_UPLOAD_TOKEN permits only "
+                    + "uploads. Unset it, or leave --skip-same out.")
+        }
         if let text = Environment.text("QINIU_UPLOAD_TOKEN") {
             let token = try QiniuUploadToken(.secret(text))
             guard token.scope.bucket == bucket else {
@@ -92,12 +99,15 @@ struct QiniuTarget: PutTarget {
         let hosts =
             command.store.upHosts.isEmpty ? Environment.text("QINIU_UP_HOST").map { [$0] } ?? [] : command.store.upHosts
         if !hosts.isEmpty {
-            guard command.store.allowsHTTP || !hosts.contains(where: { $0.lowercased().hasPrefix("http://") }) else {
-                throw StoreError(
-                    .encryptionRequired,
-                    "An eavesdropper can read the token sent to an http:// host. Use https, or pass --allow-http.")
-            }
             configuration.hosts = .fixed(hosts)
+        }
+        let resourceHost = command.store.resourceHost ?? Environment.text("QINIU_RS_HOST")
+        if let resourceHost { configuration.resourceHost = resourceHost }
+        let all = hosts + [configuration.resourceHost]
+        guard command.store.allowsHTTP || !all.contains(where: { $0.lowercased().hasPrefix("http://") }) else {
+            throw StoreError(
+                .encryptionRequired,
+                "An eavesdropper can read the token sent to an http:// host. Use https, or pass --allow-http.")
         }
         if let retries = command.limits.retries { configuration.retriesPerHost = max(0, retries) }
         if let path = command.store.records { configuration.records = RecordDirectory(path: path) }
@@ -117,6 +127,7 @@ struct QiniuTarget: PutTarget {
     static func objectOptions(_ command: PutCommand) throws(StoreError) -> QiniuPutOptions {
         var options = QiniuPutOptions()
         options.metadata = try command.object.metadataFields()
+        options.skipsSame = command.files.skipsSame
         return options
     }
 }

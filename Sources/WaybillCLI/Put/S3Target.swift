@@ -40,7 +40,7 @@ struct S3Target: PutTarget {
             PutStored(
                 url: object.url,
                 members: ["etag": object.etag, "versionID": object.versionID, "requestID": object.requestID],
-                object.beginning, wasFoundStored: object.wasFoundStored)
+                object.beginning, wasFoundStored: object.wasFoundStored, wasSkipped: object.wasSkipped)
         }
     }
 }

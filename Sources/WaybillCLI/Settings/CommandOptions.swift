@@ -38,7 +38,7 @@ enum CommandOptions {
         silent,q,s progress-interval= help,h
         """,
         "put": """
-        recursive,r parallel,j= include=* exclude=* dry-run,n fail-early endpoint= up-host=* region= profile=
+        recursive,r parallel,j= include=* exclude=* dry-run,n skip-same fail-early endpoint= up-host=* rs-host= region= profile=
         sign-version= allow-http no-resume records= part-size= parts-at-once= checksum= content-type= meta=* acl=
         storage-class= forbid-overwrite header,H=* insecure,k cacert= proxy,x= resolve=* proxy-user,U= noproxy=
         cert,E= cert-type= key= pass= pinnedpubkey= ipv4,4 ipv6,6 unix-socket= http2 redirect= location-trusted

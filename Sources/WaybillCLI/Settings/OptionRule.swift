@@ -45,7 +45,7 @@ extension OptionRule {
             needs("queue", ["post", "put"], QueueOptions.names),
             excluded(by: "queue", ["post", "put"], deliveryOptions),
             excluded(by: "queue", ["post"], ["user", "digest", "parallel"]),
-            excluded(by: "queue", ["put"], ["records", "no-resume"]),
+            excluded(by: "queue", ["put"], ["records", "no-resume", "skip-same"]),
             OptionRule(commands: ["post"], names: ["parallel", "fail-early"]) { call, _ in call.sendsEach },
             needs("dedupe", ["post", "put"], ["duplicates"]),
             needs("user", ["post"], ["digest"]),

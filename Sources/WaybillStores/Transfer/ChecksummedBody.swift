@@ -7,6 +7,7 @@ enum RunningChecksum: Sendable {
     case crc64(CRC64)
     case crc32(CRC32)
     case md5(Insecure.MD5)
+    case sha256(SHA256)
 
     /// The checksum in the responses of OSS.
     static let crc64 = RunningChecksum.crc64(CRC64())
@@ -14,6 +15,8 @@ enum RunningChecksum: Sendable {
     static let crc32 = RunningChecksum.crc32(CRC32())
     /// The `ETag` of S3 for an object that was sent in a single request.
     static let md5 = RunningChecksum.md5(Insecure.MD5())
+    /// The SHA-256 in the header fields of S3.
+    static let sha256 = RunningChecksum.sha256(SHA256())
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch self {
@@ -26,6 +29,9 @@ enum RunningChecksum: Sendable {
         case .md5(var hash):
             unsafe hash.update(bufferPointer: bytes)
             self = .md5(hash)
+        case .sha256(var hash):
+            unsafe hash.update(bufferPointer: bytes)
+            self = .sha256(hash)
         }
     }
 
@@ -34,14 +40,17 @@ enum RunningChecksum: Sendable {
         switch self {
         case .crc64(let checksum): checksum.value
         case .crc32(let checksum): UInt64(checksum.value)
-        case .md5: 0
+        case .md5, .sha256: 0
         }
     }
 
-    /// A CRC in decimal digits, an MD5 in lower-case hexadecimal digits.
+    /// A CRC in decimal digits, an MD5 in lower-case hexadecimal digits, a SHA-256 in Base64.
     var text: String {
-        guard case .md5(let hash) = self else { return String(value) }
-        return MessageAuthentication.hexadecimal(Array(hash.finalize()))
+        switch self {
+        case .crc64, .crc32: String(value)
+        case .md5(let hash): MessageAuthentication.hexadecimal(Array(hash.finalize()))
+        case .sha256(let hash): MessageAuthentication.base64(Array(hash.finalize()))
+        }
     }
 }
 

@@ -37,6 +37,10 @@ struct FileUpload: Sendable {
         guard let source = examined else { preconditionFailure("The file must have been examined.") }
         let size = source.stamp.size
         run.setTotal(size)
+        if multipart.skipsSame, let response = try await object.sameObject(as: source, run) {
+            run.addStored(bytes: size)
+            return (StoreCaller.CallResult(response: response, wasSame: true), .whole)
+        }
         guard size > max(0, (multipart.singleRequestLimit ?? settings.singleRequestLimit).bytes) else {
             let body = try FileBody.range(0..<size, of: source)
             return (try await object.put(body, run), .whole)

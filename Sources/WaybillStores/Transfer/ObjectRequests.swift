@@ -41,6 +41,12 @@ protocol ObjectRequests: Sendable {
     /// Returns the checksum of the object from those of its ordered parts; `nil` if one is missing.
     func wholeChecksum(of parts: [PartReceipt]) -> String?
 
+    /// The header fields of a query for an object whose checksum is to be compared.
+    var comparisonFields: HTTPFields { get }
+
+    /// Returns the checksum of the whole object, as the store reports it; `nil` if it can't be compared.
+    func storedChecksum(in response: UploadResponse) -> (RunningChecksum, String)?
+
     /// Checks whether the store has an object of this size and checksum.
     func lookUp(size: Int64, _ checksum: String?, _ run: ObjectRun) async -> StoreCaller.LookupResult
 }

@@ -17,6 +17,8 @@ struct StoreCaller: Sendable {
         var response: UploadResponse
         /// Whether the original response was lost, and `response` is that of a query for the stored object.
         var wasFound = false
+        /// Whether nothing was sent because the object is the same, and `response` is that of a query for it.
+        var wasSame = false
     }
 
     /// The result of querying the store after a request without a response.

@@ -10,7 +10,8 @@ import Testing
         (.presigned, "https://bucket.example/k?Signature=s"),
     ]
     private static let values = [
-        "endpoint": "https://e.example", "profile": "r2", "checksum": "md5", "region": "cn-beijing",
+        "endpoint": "https://e.example", "profile": "r2", "rs-host": "https://rs.example", "checksum": "md5",
+        "region": "cn-beijing",
         "sign-version": "v1", "acl": "private",
         "storage-class": "IA", "up-host": "https://up.example", "part-size": "1MiB", "parts-at-once": "3",
         "content-type": "image/jpeg", "meta": "a=b", "records": "r", "header": "A: b", "redirect": "get",

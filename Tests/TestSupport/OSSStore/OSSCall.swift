@@ -11,6 +11,7 @@ package enum OSSOperation: String, Sendable, Hashable, CaseIterable {
     case listParts = "ListParts"
     case complete = "CompleteMultipartUpload"
     case abort = "AbortMultipartUpload"
+    case listObjects = "ListObjects"
     case unknown = "Unknown"
 }
 
@@ -103,6 +104,7 @@ struct OSSCall: Sendable {
         let isForm = request.value(of: "Content-Type")?.lowercased().hasPrefix("multipart/form-data") == true
         switch (method, key.isEmpty) {
         case ("POST", true): return isForm ? .postObject : .unknown
+        case ("GET", true): return names.contains("list-type") ? .listObjects : .unknown
         case ("PUT", false): return names.contains("partNumber") ? .uploadPart : .putObject
         case ("HEAD", false): return .headObject
         case ("GET", false): return names.contains("uploadId") ? .listParts : .getObject

@@ -48,6 +48,7 @@ struct OSSWork {
             state.uploads[call.uploadID!] = nil
             state.aborted.append(call.uploadID!)
             return OSSReply(status: 204)
+        case .listObjects: return listObjects(state)
         case .unknown: throw OSSRefusal(405, "MethodNotAllowed", "Not an operation of this store.", ec: "0017-00000902")
         }
     }
@@ -102,6 +103,12 @@ struct OSSWork {
         let metadata = settings.dialect.prefix + "meta-"
         fields += object.fields.filter { $0.key.hasPrefix(metadata) || $0.key.hasPrefix("content-") }
             .map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
+        if call.request.value(of: "x-amz-checksum-mode") == "ENABLED",
+            let checksum = object.fields["x-amz-checksum-sha256"]
+        {
+            fields.append(("x-amz-checksum-sha256", checksum))
+            fields.append(("x-amz-checksum-type", "FULL_OBJECT"))
+        }
         if object.fields["content-type"] == nil { fields.append(("Content-Type", "application/octet-stream")) }
         guard withBody else {
             fields.append(("Content-Length", "\(object.content.size)"))
@@ -111,6 +118,16 @@ struct OSSWork {
             throw OSSRefusal.badRequest("This store has kept only the digests of the object.")
         }
         return OSSReply(fields: fields, body: bytes, checksum: object.content.crc64)
+    }
+
+    private func listObjects(_ state: OSSState) -> OSSReply {
+        let prefix = call.query("prefix") ?? ""
+        let most = call.query("max-keys").flatMap { Int($0) } ?? 1_000
+        let keys = state.keys(in: call.bucket ?? "").filter { $0.hasPrefix(prefix) }.prefix(most)
+        let contents = keys.map { "  <Contents><Key>\(StoreText.xml($0))</Key></Contents>\n" }.joined()
+        return .xml(
+            "ListBucketResult",
+            [("Name", call.bucket ?? ""), ("Prefix", prefix), ("KeyCount", "\(keys.count)")], inner: contents)
     }
 
     // MARK: What operations share
@@ -156,7 +173,7 @@ struct OSSWork {
                 404, "NoSuchBucket", "The specified bucket does not exist.", ec: "0015-00000101",
                 details: [("BucketName", bucket)])
         }
-        if call.operation != .postObject { try checkKey(call.key) }
+        if ![.postObject, .listObjects].contains(call.operation) { try checkKey(call.key) }
     }
 
     func checkKey(_ key: [UInt8]) throws {

@@ -54,6 +54,23 @@ struct QiniuAuthenticator: Sendable {
         return String(words.dropFirst("UpToken ".count))
     }
 
+    /// Checks the credential of a management request (version 2).
+    ///
+    /// - Throws: ``QiniuErrorResponse``.
+    func checkManagement(_ request: RecordedRequest) throws {
+        guard let words = request.value(of: "Authorization"), words.hasPrefix("Qiniu ") else {
+            throw QiniuErrorResponse.badToken
+        }
+        let pieces = words.dropFirst("Qiniu ".count).split(separator: ":").map(String.init)
+        guard pieces.count == 2, let secret = settings.accounts[pieces[0]] else { throw QiniuErrorResponse.badToken }
+        var text = "\(request.method) \(request.target)\nHost: \(request.value(of: "Host") ?? "")"
+        if let type = request.value(of: "Content-Type") { text += "\nContent-Type: \(type)" }
+        text += "\n\n"
+        let code = HMAC<Insecure.SHA1>.authenticationCode(
+            for: Array(text.utf8), using: SymmetricKey(data: Array(secret.utf8)))
+        guard pieces[1] == QiniuText.base64(Array(code)) else { throw QiniuErrorResponse.badToken }
+    }
+
     /// Checks whether a policy permits writing a key.
     func check(_ key: [UInt8]?, _ policy: QiniuStorePolicy) throws {
         guard let scope = policy.scopeKey, let key, policy.forceSaveKey != true else { return }

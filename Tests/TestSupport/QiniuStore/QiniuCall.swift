@@ -31,10 +31,19 @@ struct QiniuCall: Sendable {
         switch (request.method, pieces.first) {
         case ("POST", "") where pieces.count == 1: operation = .form
         case ("GET", "v4") where pieces == ["v4", "query"]: operation = .regions
+        case ("GET", "stat") where pieces.count == 2: readEntry(pieces[1])
         case (_, "buckets") where pieces.count >= 5 && pieces[2] == "objects" && pieces[4] == "uploads":
             readParts(pieces)
         default: break
         }
+    }
+
+    /// Reads the encoded `bucket:key` of a query for an object.
+    private mutating func readEntry(_ text: String) {
+        guard let bytes = QiniuText.bytes(text), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return }
+        bucket = bytes[..<colon].text
+        key = Array(bytes[(colon + 1)...])
+        operation = .stat
     }
 
     private mutating func readParts(_ pieces: [String]) {

@@ -1,6 +1,6 @@
 /// The operation that a request performs on a ``QiniuStore``.
 package enum QiniuStoreOperation: String, Sendable, Hashable, CaseIterable {
-    case form, begin, part, complete, list, abort, regions, unknown
+    case form, begin, part, complete, list, abort, regions, stat, unknown
 }
 
 /// A fault of a ``QiniuStore`` as a value.

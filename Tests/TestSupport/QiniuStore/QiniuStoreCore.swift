@@ -122,7 +122,10 @@ final class QiniuStoreCore: Sendable {
             var entry = QiniuLogEntry(
                 operation: call.operation, host: host, bucket: call.bucket, part: call.part, uploadID: call.uploadID,
                 lines: call.request.lines)
-            entry.token = call.request.value(of: "Authorization").map { String($0.dropFirst("UpToken ".count)) } ?? ""
+            entry.token =
+                call.request.value(of: "Authorization").map {
+                    $0.split(separator: " ", maxSplits: 1).last.map(String.init) ?? ""
+                } ?? ""
             state.log.append(entry)
             state.inFlight += 1
             state.peakInFlight = max(state.peakInFlight, state.inFlight)

@@ -31,6 +31,14 @@ struct QiniuWork {
             }
             state.aborted.append(id)
             return "{}"
+        case .stat:
+            try gate.checkManagement(call.request)
+            guard let key = call.key, let object = state.objects[QiniuState.Name(bucket: call.bucket, key: key)] else {
+                throw QiniuErrorResponse(612, "no such file or directory")
+            }
+            return
+                #"{"fsize":\#(object.content.size),"hash":"\#(object.hash)","mimeType":\#(QiniuText.json(object.type)),"#
+                + #""putTime":1,"type":0}"#
         case .regions, .unknown: throw QiniuErrorResponse(404, "no such page")
         }
     }

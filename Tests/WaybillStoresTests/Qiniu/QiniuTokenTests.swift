@@ -54,6 +54,12 @@ struct QiniuTokenTests {
         #expect(java.token(for: "test".utf8).value == "abcdefghklmnopq:mSNBTR7uS2crJsyFr2Amwv1LaYg=")
     }
 
+    @Test func `a management request has the token of Qiniu's Python package`() {
+        let token = QiniuKeys(accessKey: "ak", secretKey: .secret("sk")).managementToken(
+            "GET", "/stat/cGhvdG9zOmNhcmRzLzcg56m6LmpwZw==", host: "rs.qiniuapi.com")
+        #expect(token.value == "ak:gh1okBoKBorFglgs2-uphCtRFc8=")
+    }
+
     @Test func `a private URL has its deadline and token`() {
         let url = java.privateURL("http://www.qiniu.com?go=1", until: Date(timeIntervalSince1970: 1_234_571_490))
         #expect(

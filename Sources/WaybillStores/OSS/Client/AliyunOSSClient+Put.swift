@@ -179,8 +179,10 @@ extension AliyunOSSClient: ObjectClient {
         let endpoint = configuration.publicEndpoint ?? configuration.endpoint
         let url = (try? endpoint.url(bucket: bucket, key: key)) ?? ""
         var object = OSSStoredObject(
-            bucket: bucket, key: key, url: url, result.response, hasCallback: hasCallback && !result.wasFound)
+            bucket: bucket, key: key, url: url, result.response,
+            hasCallback: hasCallback && !result.wasFound && !result.wasSame)
         object.wasFoundStored = result.wasFound
+        object.wasSkipped = result.wasSame
         return object
     }
 }

@@ -91,6 +91,12 @@ public struct OSSMultipartOptions: Sendable, Hashable {
     /// Whether a record is kept, so that another run can resume. If `false`, the parts are deleted when the upload
     /// fails.
     public var resumes = true
+    /// Whether a file is not sent if the store has an object with the same size and checksum. This costs one request for
+    /// each file; the file is read once more if the sizes agree. No callback is sent for a file that is not sent.
+    ///
+    /// OSS reports a CRC-64 of each object. Stores with the protocol of S3 report an MD5 of an object that was sent in a
+    /// single request, and some a SHA-256; an object without either is replaced.
+    public var skipsSame = false
 
     /// Creates options with the values of the client's configuration.
     public init() {}

@@ -37,6 +37,8 @@ public struct OSSStoredObject: Sendable, Hashable {
     public var nextPosition: Int64?
     /// Whether the response was lost, and the stored object was then identified by its checksum.
     public var wasFoundStored = false
+    /// Whether nothing was sent because the store has the same object: ``OSSMultipartOptions/skipsSame``.
+    public var wasSkipped = false
     /// How the upload began.
     public var beginning = Beginning.whole
 

@@ -28,6 +28,10 @@ public final class QiniuClient: Sendable {
         /// token.
         public var usesTLS = true
 
+        /// The host that is queried for stored objects: ``QiniuPutOptions/skipsSame``. A host is a name, a name with a
+        /// port, or a URL without a path.
+        public var resourceHost = "rs.qiniuapi.com"
+
         /// The domain from which objects are read, such as `https://img.example.com`, for the URLs in results; `nil`
         /// for no URLs.
         public var publicDomain: String?
@@ -190,6 +194,12 @@ public struct QiniuPutOptions: Sendable {
     public var tags: Set<String> = []
     /// The group of the requests in the session.
     public var group: String?
+    /// Whether the object is not sent if the store has one with the same size and hash. This costs one request for each
+    /// object to ``QiniuClient/Configuration/resourceHost``, and needs tokens of ``QiniuTokens/keys(_:bucket:lifetime:)``;
+    /// the content is read once more if the sizes agree.
+    ///
+    /// An object in parts of another size than 4 MiB has another hash than its bytes, and is replaced.
+    public var skipsSame = false
 
     /// Creates empty options.
     public init() {}

@@ -28,6 +28,10 @@ struct QiniuPut: Sendable {
         let channel = try await QiniuChannel(
             client: client, run: run, key: key, size: payload.size, options: options)
         if let bucket { try channel.check(bucket: bucket) }
+        if options.skipsSame, let same = try await sameObject(as: payload, channel) {
+            run.addStored(bytes: payload.size)
+            return same
+        }
         if payload.size > client.configuration.formThreshold.bytes {
             return try await QiniuPartsUpload(put: self, payload: payload, channel: channel).perform()
         }
@@ -78,7 +82,7 @@ struct QiniuPut: Sendable {
 
     // MARK: The answer
 
-    private func publicURL(of key: String) -> String? {
+    func publicURL(of key: String) -> String? {
         guard var domain = client.configuration.publicDomain else { return nil }
         while domain.hasSuffix("/") { domain.removeLast() }
         return "\(domain)/\(PercentEncoding.path(key))"

@@ -77,7 +77,8 @@ enum QiniuResponseParser {
     ) -> (StoreError.Code, String) {
         let reason = message.isEmpty ? "." : ": \(StoreError.shown(message).sentence)"
         switch status {
-        case 401: return (.rejected, "The upload token is invalid or has expired\(reason) Get a new one.")
+        case 401 where operation != .regions:
+            return (.rejected, "The upload token is invalid or has expired\(reason) Get a new one.")
         case 406:
             return (.checksumMismatch, "Checksum mismatch: the store received other bytes than were read\(reason)")
         case 413: return (.sizeNotAllowed, "The file exceeds the size that the upload token allows\(reason)")
@@ -117,6 +118,8 @@ public struct QiniuObject: Sendable, Hashable {
     public var isHashChecked = false
     /// The number of bytes that an earlier run had stored.
     public var resumedBytes: Int64 = 0
+    /// Whether nothing was sent because the store has the same object: ``QiniuPutOptions/skipsSame``.
+    public var wasSkipped = false
 
     /// Decodes the body of the response as JSON.
     public func decode<Value: Decodable>(

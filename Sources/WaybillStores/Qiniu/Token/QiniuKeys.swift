@@ -27,6 +27,13 @@ public struct QiniuKeys: Sendable, Hashable {
         .secret("\(accessKey):\(signature(of: Array(bytes)))")
     }
 
+    /// Returns the token of a management request without a body. Version 2, which accounts of an organization need.
+    ///
+    /// Source: Qiniu, "Management credential".
+    func managementToken(_ method: String, _ path: String, host: String) -> Secret {
+        token(for: "\(method) \(path)\nHost: \(host)\n\n".utf8)
+    }
+
     /// Returns a token that contains the bytes: `AK:signature:bytes`. An upload token contains the JSON of a policy.
     public func token(carrying bytes: some Sequence<UInt8>) -> Secret {
         let text = URLSafeBase64.encode(Array(bytes))

@@ -152,7 +152,7 @@ struct S3ObjectRequests: ObjectRequests {
 
     /// Returns the `ETag` if it can be the hash of the object: 32 hexadecimal digits, for an object in parts with their
     /// number, and no encryption that changes it.
-    private static func hash(in response: UploadResponse) -> String? {
+    static func hash(in response: UploadResponse) -> String? {
         let fields = response.headers
         guard fields[.s3CustomerAlgorithm] == nil, ["AES256", nil].contains(fields[.s3Encryption]) else { return nil }
         let text = (fields[.eTag] ?? "").filter { $0 != "\"" }.lowercased()

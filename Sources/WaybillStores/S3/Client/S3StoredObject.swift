@@ -19,6 +19,8 @@ public struct S3StoredObject: Sendable, Hashable {
     public var requestID: String?
     /// Whether the response was lost, and the stored object was then identified by its size and `ETag`.
     public var wasFoundStored = false
+    /// Whether nothing was sent because the store has the same object: `skipsSame` of ``S3MultipartOptions``.
+    public var wasSkipped = false
     /// How the upload began.
     public var beginning = OSSStoredObject.Beginning.whole
 
@@ -32,6 +34,7 @@ public struct S3StoredObject: Sendable, Hashable {
         versionID = fields[.s3VersionID]
         requestID = fields[.s3RequestID]
         wasFoundStored = result.wasFound
+        wasSkipped = result.wasSame
     }
 }
 

@@ -1,0 +1,105 @@
+import FoundationEssentials
+import HTTPTypes
+import Waybill
+import WaybillCore
+import WaybillMultipart
+
+extension ObjectRequests {
+    /// Returns the response for the stored object if it has the size and checksum of a file. Costs one request; the file
+    /// is read only if the sizes agree and the store reports a comparable checksum.
+    ///
+    /// - Returns: `nil` if the object does not exist, differs or is not comparable.
+    func sameObject(as source: SourceFile, _ run: ObjectRun) async throws(StoreError) -> UploadResponse? {
+        var call = StoreCall(.head, bucket: bucket, key: key)
+        call.headers = comparisonFields
+        let response: UploadResponse
+        do throws(StoreError) {
+            response = try await caller.make(call, run).response
+        } catch  where error.status == 404 || error.status == 403 {
+            // Amazon S3 responds with 403 for a missing object if the credentials do not permit listing the bucket.
+            return nil
+        }
+        let size = source.stamp.size
+        guard response.headers[.contentLength].flatMap({ Int64($0) }) == size,
+            let (kind, theirs) = storedChecksum(in: response)
+        else { return nil }
+        let ours = try await FileBody.checksum(of: 0..<size, in: source, kind)
+        return ours.text == theirs ? response : nil
+    }
+}
+
+extension OSSObjectRequests {
+    var comparisonFields: HTTPFields { [:] }
+
+    func storedChecksum(in response: UploadResponse) -> (RunningChecksum, String)? {
+        response.headers[.ossChecksum].map { (.crc64, $0) }
+    }
+}
+
+extension S3ObjectRequests {
+    var comparisonFields: HTTPFields {
+        client.configuration.profile.checksums.contains(.sha256) ? [.s3ChecksumMode: "ENABLED"] : [:]
+    }
+
+    func storedChecksum(in response: UploadResponse) -> (RunningChecksum, String)? {
+        let fields = response.headers
+        if client.configuration.profile.hasMD5ETags, let hash = Self.hash(in: response), !hash.contains("-") {
+            return (.md5, hash)
+        }
+        // The checksum of an object in parts may be that of the checksums of its parts, with their number at its end.
+        guard let hash = fields[.s3ChecksumSHA256], !hash.contains("-"), fields[.s3ChecksumType] != "COMPOSITE" else {
+            return nil
+        }
+        return (.sha256, hash)
+    }
+}
+
+extension QiniuPut {
+    /// The size and hash of a stored object.
+    private struct Status: Decodable {
+        var fsize: Int64
+        var hash: String
+    }
+
+    /// Returns the stored object if it has the size and hash of a payload. Costs one request to Qiniu's resource
+    /// service; the payload is read only if the sizes agree.
+    ///
+    /// - Returns: `nil` if the object does not exist or differs.
+    func sameObject(as payload: QiniuPayload, _ channel: QiniuChannel) async throws(StoreError) -> QiniuObject? {
+        guard let key, let keys = client.tokens.keys else {
+            throw StoreError(
+                .invalidArgument,
+                "A comparison with the stored object needs its key and the keys of the account. A token permits only "
+                    + "uploads.")
+        }
+        let host = client.configuration.resourceHost
+        let entry = "\(channel.token.scope.bucket):\(key)"
+        let result = await stat("/stat/\(URLSafeBase64.encode(Array(entry.utf8)))", keys, channel.base(of: host))
+        let facts = QiniuResponseParser.facts(of: result)
+        if facts.status == 612, facts.hasRequestID { return nil }
+        guard case .success(let response) = result, facts.hasRequestID,
+            let status = try? JSONDecoder().decode(Status.self, from: Data(response.body))
+        else { throw QiniuResponseParser.error(of: result, .regions, host: host) }
+        guard status.fsize == payload.size else { return nil }
+        var etag = QiniuEtag()
+        try await payload.read(0..<payload.size) { etag.update($0) }
+        guard etag.value == status.hash else { return nil }
+        var object = QiniuObject(
+            key: key, hash: status.hash, body: response.body,
+            requestID: response.headers[QiniuResponseParser.requestID], host: host)
+        object.url = publicURL(of: key)
+        (object.isHashChecked, object.wasSkipped) = (true, true)
+        return object
+    }
+
+    /// Sends a management request.
+    private func stat(_ path: String, _ keys: QiniuKeys, _ base: String) async -> Result<UploadResponse, UploadError> {
+        let name = base.firstRange(of: "://").map { base[$0.upperBound...] } ?? base[...]
+        let token = keys.managementToken("GET", path, host: String(name))
+        var options = QiniuClient.options(client.configuration, .regions)
+        options.secretFields = [.authorization]
+        let request = UploadRequest(
+            .get, base + path, headers: [.authorization: "Qiniu \(token.value)"], options: options)
+        return await Result { () async throws(UploadError) in try await run.send(request, in: client.session) }
+    }
+}
