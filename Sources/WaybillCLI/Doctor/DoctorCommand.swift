@@ -11,27 +11,39 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Without a URL it uses only the loopback interface. Include the output in a bug report: proxy passwords are \
             redacted. With a URL it also prints what its server offers for resumable uploads, by OPTIONS requests, which \
-            have no effect.
+            have no effect. With s3://bucket it checks connection, clock, credentials, region and access by a request for \
+            at most one key. The keys are those of "waybill put".
 
             EXAMPLES:
               waybill doctor
               waybill doctor --json
               waybill doctor https://files.example/uploads
+              waybill doctor s3://photos/2026/ --profile r2 --endpoint https://ACCOUNT.r2.cloudflarestorage.com
 
             EXIT STATUS:
                 0  all checks passed
                 1  a check failed; its line says what to do
             """)
 
-    @Argument(help: "The URL of a server, to print what it offers for resumable uploads.")
+    @Argument(
+        help: "The URL of a server, to print what it offers for resumable uploads; or s3://bucket/prefix, to check it.")
     var url: String?
+
+    @OptionGroup(title: "Store") var store: DoctorStoreOptions
 
     @Flag(name: .customLong("json"), help: "One JSON object a line.")
     var json = false
 
     func run() async throws {
         var checks = Checks.versions + Checks.environmentChecks(Environment.value) + [await SelfTest.run()]
-        if let url { checks += await ServerCheck.run(url) }
+        if let url, url.lowercased().hasPrefix("s3://") {
+            checks += await BucketCheck.run(url, store)
+        } else {
+            if let name = store.firstGiven {
+                throw CommandFailure.usage("\(name) applies only to s3://. Leave it out.")
+            }
+            if let url { checks += await ServerCheck.run(url) }
+        }
         let exit = try Check.report(checks, failure: .rejected, isJSON: json)
         if exit != .done { throw ExitCode(exit.rawValue) }
     }

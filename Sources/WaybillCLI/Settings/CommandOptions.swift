@@ -92,7 +92,7 @@ enum CommandOptions {
         output,o= max-bytes= quality= max-pixels= max-side= min-side= mode= document salvage heic report= force json help,h
         """,
         "doctor": """
-        json help,h
+        endpoint= region= profile= allow-http cacert= json help,h
         """,
         "manual": """
         help,h

@@ -60,7 +60,7 @@ extension OptionRule {
             OptionRule(commands: ["post", "put"], names: ["header"]) { call, setting in
                 !call.has("queue") || QueueCheck.accepts(setting.value)
             },
-        ] + networkRules + formRules + storeRules + imageRules
+        ] + networkRules + formRules + storeRules + doctorRules + imageRules
 
     /// Rules that never use the credentials of one certificate or proxy for another one.
     private static let networkRules: [OptionRule] = {
@@ -118,6 +118,13 @@ extension OptionRule {
                 }
             },
         ]
+
+    private static let doctorRules: [OptionRule] = [
+        OptionRule(commands: ["doctor"], names: DoctorStoreOptions.names) { call, _ in
+            call.positionals.last?.lowercased().hasPrefix("s3://") == true
+        },
+        overridden(by: "profile", ["doctor"], ["endpoint", "region"]),
+    ]
 
     private static let imageRules: [OptionRule] = [
         OptionRule(commands: ["shrink"], names: ["json"]) { call, _ in

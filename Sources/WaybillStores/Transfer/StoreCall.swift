@@ -10,6 +10,8 @@ struct StoreCall: Sendable {
     var bucket: String
     /// The object key; empty for a request to the bucket.
     var key: String
+    /// Whether the request is to the bucket. Otherwise an empty key is an error.
+    var isToBucket = false
     var query: [StoreQueryItem] = []
     var headers: HTTPFields = [:]
     var body: (any UploadBody)?

@@ -144,7 +144,7 @@ struct StoreCaller: Sendable {
         for call: StoreCall, at url: String?, _ attemptSigner: AttemptSigner
     ) throws(StoreError) -> UploadRequest {
         // A form carries its key as a field; every other request addresses one object.
-        if call.form == nil { try service.checkKey(call.key) }
+        if call.form == nil, !call.isToBucket { try service.checkKey(call.key) }
         let query = StoreQueryItem.text(of: call.query)
         var target = url ?? ""
         if url == nil { target = try service.url(bucket: call.bucket, key: call.key) }

@@ -109,7 +109,8 @@ final class S3Service: StoreService {
 
     func move(_ bucket: String, to region: String) { regions.withLock { $0[bucket] = region } }
 
-    private func region(of bucket: String) -> String { regions.withLock { $0[bucket] } ?? region }
+    /// Returns the region of a bucket, as far as it is known.
+    func region(of bucket: String) -> String { regions.withLock { $0[bucket] } ?? region }
 
     private static func address(_ endpoint: String, _ region: String) throws(StoreError) -> StoreAddress {
         let parts = endpoint.split(separator: "{region}", omittingEmptySubsequences: false)
