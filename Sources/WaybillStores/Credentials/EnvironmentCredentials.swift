@@ -15,10 +15,13 @@ struct EnvironmentCredentials: Sendable {
 
         static let oss = Names(id: "OSS_ACCESS_KEY_ID", secret: "OSS_ACCESS_KEY_SECRET", token: "OSS_SESSION_TOKEN")
         static let aws = Names(id: "AWS_ACCESS_KEY_ID", secret: "AWS_SECRET_ACCESS_KEY", token: "AWS_SESSION_TOKEN")
+        /// The settings in a profile of the files that Amazon's tools share.
+        static let awsProfile = Names(
+            id: aws.id.lowercased(), secret: aws.secret.lowercased(), token: aws.token.lowercased())
     }
 
     private let names: Names
-    private let lookUp: @Sendable (String) -> String?
+    let lookUp: @Sendable (String) -> String?
 
     /// Creates a provider that reads from a source such as a settings file; `nil` for the environment of this process.
     init(_ names: Names, lookUp: (@Sendable (_ name: String) -> String?)?) {
@@ -46,7 +49,7 @@ struct EnvironmentCredentials: Sendable {
         guard let value = optional(name) else {
             throw StoreError(
                 .credentialsUnavailable,
-                "The environment variable \(name) is not set. Set it, or use other credentials.")
+                "\(name) is not set. Set it, or use other credentials.")
         }
         return value
     }

@@ -59,6 +59,8 @@ struct StoreErrorResponse: Sendable, Hashable {
     }
 
     private mutating func read(_ root: XMLNode) {
+        // AWS STS nests the error.
+        if root.name == "ErrorResponse", let error = root.all("Error").first { return read(error) }
         guard root.name == "Error" else {
             form = .unreadable("it is XML, but not an error document")
             return
