@@ -177,9 +177,7 @@ struct StoreCaller: Sendable {
             response.status.code < 429 && StoreErrorResponse.transientCodes.contains { $0 == reply.code }
         failure.region = service.otherRegion(in: reply, response, of: call)
         failure.serverTime = reply.serverTime
-        failure.dateField = response.headers[.date].flatMap { HTTPDate($0) }.map {
-            Date(timeIntervalSince1970: TimeInterval($0.seconds))
-        }
+        failure.dateField = response.date
         // The error of S3 to HEAD has no code: a clock that is wrong by more than stores accept is the likely cause.
         let isUnexplained = reply.form == .empty && response.status.code == 403
         let offset = failure.dateField.map { abs($0.timeIntervalSince(clock.date)) } ?? 0

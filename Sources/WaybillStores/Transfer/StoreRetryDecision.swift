@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPTypes
 import Waybill
 import WaybillCore
 
@@ -104,6 +105,13 @@ struct StoreRetryDecision: Sendable {
     private static func testAndSet(_ flag: inout Bool) -> Bool {
         defer { flag = true }
         return flag
+    }
+}
+
+extension UploadResponse {
+    /// The time in the `Date` field.
+    var date: Date? {
+        headers[.date].flatMap { HTTPDate($0) }.map { Date(timeIntervalSince1970: TimeInterval($0.seconds)) }
     }
 }
 

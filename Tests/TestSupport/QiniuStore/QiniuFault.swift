@@ -28,6 +28,8 @@ package enum QiniuFault: Sendable {
     case wrongMD5
     /// Responds with `612` as if the upload did not exist, and removes it.
     case forget
+    /// The clock of the store is ahead by a number of seconds. Its responses have a `Date`, unless `hasDate` is `false`.
+    case clockAhead(seconds: Int, hasDate: Bool = true)
     /// Stores the object; the response is not JSON.
     case gibberish
 }

@@ -59,6 +59,7 @@ final class QiniuStoreCore: Sendable {
         default: break
         }
         if exchange.call.operation == .regions { return [.send(answer(exchange, 200, regions(exchange.call)))] }
+        let settings = settings(exchange)
         let work = QiniuWork(
             call: exchange.call, settings: settings, gate: QiniuAuthenticator(settings: settings), body: body)
         switch state.update({ state in Result { try work.perform(&state) } }) {
@@ -98,10 +99,22 @@ final class QiniuStoreCore: Sendable {
         return #"{"hosts":[\#(entries.joined(separator: ","))]}"#
     }
 
+    /// Returns the settings for a request, with the clock that its fault requires.
+    private func settings(_ exchange: Exchange) -> QiniuStoreSettings {
+        guard case .clockAhead(let seconds, _)? = exchange.fault else { return settings }
+        var ahead = settings
+        ahead.now = { [settings] in settings.now() + seconds }
+        return ahead
+    }
+
     // MARK: Responses
 
     private func answer(_ exchange: Exchange, _ status: Int, _ json: String) -> ScriptedResponse {
-        let fields = [("Content-Type", "application/json"), ("X-Reqid", exchange.requestID), ("X-Log", "X-Log")]
+        var fields = [("Content-Type", "application/json"), ("X-Reqid", exchange.requestID), ("X-Log", "X-Log")]
+        if case .clockAhead(_, hasDate: false)? = exchange.fault {
+        } else {
+            fields.append(("Date", StoreDate.http(settings(exchange).now())))
+        }
         return end(exchange, status, ScriptedResponse(status, headers: fields, text: json))
     }
 

@@ -33,7 +33,7 @@ final class QiniuChannel: Sendable {
         self.run = run
         self.options = options
         request = QiniuTokens.Request(key: key, size: size, reason: .begin)
-        let token = try await client.tokens.token(for: request, at: client.configuration.now())
+        let token = try await client.tokens.token(for: request, at: client.clock.date)
         let route = try await Self.route(client, token)
         state = Locked(State(token: token, route: route))
     }
@@ -102,6 +102,9 @@ final class QiniuChannel: Sendable {
             case .freshToken:
                 guard client.tokens.isRenewable, !hasRenewed else { throw error }
                 hasRenewed = true
+                if let time = QiniuRetry.storeTime(after: facts) {
+                    client.clock.correct(to: time.timeIntervalSince(client.clock.local))
+                }
                 try await renew(.replace)
             case .slowDown:
                 rejections += 1
@@ -113,7 +116,7 @@ final class QiniuChannel: Sendable {
     }
 
     private func current() async throws(StoreError) -> (host: String, token: QiniuUploadToken) {
-        if token.deadline <= client.configuration.now() {
+        if token.deadline <= client.clock.date {
             guard client.tokens.isRenewable else {
                 throw StoreError(
                     .uploadTokenExpired,
@@ -132,7 +135,7 @@ final class QiniuChannel: Sendable {
     private func renew(_ reason: QiniuTokens.Reason) async throws(StoreError) {
         var request = request
         request.reason = reason
-        let fresh = try await client.tokens.token(for: request, at: client.configuration.now())
+        let fresh = try await client.tokens.token(for: request, at: client.clock.date)
         state.withLock { $0.token = fresh }
     }
 

@@ -85,6 +85,7 @@ public final class QiniuClient: Sendable {
     let session: UploadSession
     let throttle: QiniuThrottle
     let regionCache: QiniuRegionCache?
+    let clock: StoreClock
 
     /// Creates a client that sends with a session, by default with ``/Waybill/UploadSession/shared``.
     public init(
@@ -94,6 +95,7 @@ public final class QiniuClient: Sendable {
         self.configuration = configuration
         self.session = session
         throttle = QiniuThrottle(clock: configuration.clock)
+        clock = StoreClock(now: configuration.now)
         guard case .queried(let query) = configuration.hosts else {
             regionCache = nil
             return
@@ -110,7 +112,12 @@ public final class QiniuClient: Sendable {
         session = other.session
         throttle = other.throttle
         regionCache = other.regionCache
+        clock = other.clock
     }
+
+    /// The offset of the store's clock from the local clock in seconds, as learned from a response that a token had
+    /// expired; positive if it is ahead.
+    public var clockCorrection: Double { clock.correction }
 
     /// Uploads an object and waits for the response.
     ///

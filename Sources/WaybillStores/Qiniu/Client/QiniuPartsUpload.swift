@@ -23,19 +23,23 @@ struct QiniuPartsUpload: Sendable {
         let resumeStore = try await QiniuResumeStore(
             folder: configuration.records, recordStore: put.recordStore, payload: payload, token: channel.token,
             key: put.key,
-            partSize: plan.partSize, now: configuration.now())
+            partSize: plan.partSize, now: put.client.clock.date)
         defer { resumeStore.close() }
         var restarts = 0
         while true {
             do throws(StoreError) {
                 return try await attempt(plan, resumeStore)
             } catch {
-                // Restart once if the store no longer knows the upload; a second time would indicate a defect.
-                guard error.code == .uploadGone, error.outcome == .rejected, restarts == 0, !Task.isCancelled else {
+                // Restart once if the store no longer knows the upload, or has assembled other bytes; a second time would
+                // indicate a defect.
+                let isGone = error.code == .uploadGone && error.outcome == .rejected
+                let isDamaged = error.code == .checksumMismatch && error.part == nil && put.canReplace(channel.token)
+                guard isGone || isDamaged, restarts == 0, !Task.isCancelled else {
                     await cleanUp(resumeStore, after: error)
                     throw error
                 }
                 restarts += 1
+                put.run.forget()
                 await resumeStore.forget()
             }
         }
@@ -51,7 +55,7 @@ struct QiniuPartsUpload: Sendable {
         let resumeStore = try await QiniuResumeStore(
             folder: configuration.records, recordStore: put.recordStore, payload: payload, token: channel.token,
             key: put.key,
-            partSize: plan.partSize, now: configuration.now())
+            partSize: plan.partSize, now: put.client.clock.date)
         defer { resumeStore.close() }
         guard let record = await resumeStore.resumable(hosts: { channel.choose($0) }) else { return false }
         channel.pin()

@@ -49,17 +49,37 @@ struct QiniuPut: Sendable {
         }
         let fields = try options.namedFields()
         run.enter(.sending)
-        let (response, host) = try await channel.send(
-            .form, size: payload.size, isRepeatable: isRepeatable(channel.token)
-        ) { call throws(StoreError) in
-            let form = form(payload, fields, token: call.token, checksum: checksum.value)
-            return UploadRequest(.post, "\(call.base)/", content: .form(form))
+        var isRepeated = false
+        while true {
+            do throws(StoreError) {
+                let (response, host) = try await channel.send(
+                    .form, size: payload.size, isRepeatable: isRepeatable(channel.token)
+                ) { call throws(StoreError) in
+                    let form = form(payload, fields, token: call.token, checksum: checksum.value)
+                    return UploadRequest(.post, "\(call.base)/", content: .form(form))
+                }
+                return try object(of: response, host, ownHash: etag.value, token: channel.token)
+            } catch {
+                // Send the form again once if the store rejected damaged bytes (406), or stored them.
+                let isStored = error.status != 406
+                guard error.code == .checksumMismatch, !isRepeated, !isStored || canReplace(channel.token)
+                else { throw error }
+                isRepeated = true
+                if isStored { run.addStored(bytes: -payload.size) }
+            }
         }
-        return try object(of: response, host, ownHash: etag.value, token: channel.token)
     }
 
     /// Whether a repeated form is harmless: the same bytes under a known key, and no side effects.
     private func isRepeatable(_ token: QiniuUploadToken) -> Bool { key != nil && !token.hasSideEffects }
+
+    /// Whether an object that was stored with damaged bytes can be sent again, because the token permits replacing it.
+    func canReplace(_ token: QiniuUploadToken) -> Bool {
+        switch token.scope {
+        case .key, .prefix: isRepeatable(token) && !token.isInsertOnly
+        case .bucket, .newKey: false
+        }
+    }
 
     // Put the token before the file, so that the store can check it before it receives the content.
     private func form(

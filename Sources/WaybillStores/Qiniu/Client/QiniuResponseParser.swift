@@ -25,7 +25,8 @@ enum QiniuResponseParser {
             let hasResponse = error.code == .rejected
             return QiniuRetry.ResponseFacts(
                 status: hasResponse ? error.response?.status.code : nil, message: message(of: error.response),
-                hasRequestID: error.response?.headers[requestID]?.isEmpty == false, outcome: error.outcome,
+                hasRequestID: error.response?.headers[requestID]?.isEmpty == false, date: error.response?.date,
+                outcome: error.outcome,
                 isPermanentFailure: isPermanentFailure(error))
         }
     }

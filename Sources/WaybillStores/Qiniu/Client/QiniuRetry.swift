@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Waybill
 import WaybillCore
 
@@ -17,6 +18,8 @@ struct QiniuRetry: Sendable, Hashable {
         var message = ""
         /// Whether the response has a request ID, as every response of Qiniu does.
         var hasRequestID = true
+        /// The time of the store, from the `Date` field.
+        var date: Date?
         /// The outcome of the request; `nil` for success.
         var outcome: UploadOutcome?
         /// Whether a retry would fail in the same way: an error of the body, a cancellation, an untrusted certificate.
@@ -78,6 +81,13 @@ struct QiniuRetry: Sendable, Hashable {
         case _ where transient.contains(status): return .nextHost
         default: return .fail
         }
+    }
+
+    /// Returns the time of the store if it reports that the token has expired: the token may have been signed with a wrong
+    /// local clock.
+    static func storeTime(after facts: ResponseFacts) -> Date? {
+        guard facts.status == 401, facts.message.contains("expired") else { return nil }
+        return facts.date.flatMap { StoreRetryDecision.isPlausible($0) ? $0 : nil }
     }
 
     private static func stepWithoutResponse(_ facts: ResponseFacts, isRepeatable: Bool) -> Step {
