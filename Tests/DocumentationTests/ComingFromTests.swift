@@ -13,8 +13,8 @@ struct ComingFromTests {
         "ComingFromOperations", "ComingFromURLSession",
     ]
 
-    /// The guides from clients of one object store, which have other rows.
-    static let storeGuides = ["ComingFromAliyunOSS", "ComingFromQiniu"]
+    /// The guides from clients of object stores, which have other rows.
+    static let storeGuides = ["ComingFromAliyunOSS", "ComingFromQiniu", "ComingFromS3Clients"]
 
     /// The guides from command-line programs: some of their rows are command lines.
     static let shellGuides = ["ComingFromCurl"]

@@ -419,3 +419,73 @@ private func background(
     try await outbox.unblock(lane: upload.lane.description)
     // end
 }
+
+private func swiftSDK(
+    _ configuration: inout AliyunOSSClient.Configuration, _ provider: CredentialProvider, _ keys: StoreCredentials,
+    _ id: String, _ client: AliyunOSSClient, _ path: String, _ key: String, _ bytes: [UInt8],
+    _ handle: ObjectUpload<OSSStoredObject>
+) async throws {
+    // row: Configuration.withRegion(_:), Configuration.withCredentialsProvider(_:), Client(_:)
+    let newClient = try AliyunOSSClient(configuration: configuration, credentials: provider)
+    // end
+    _ = newClient
+    // row: EnvironmentCredentialsProvider
+    let environment: CredentialProvider = .environment()
+    // end
+    _ = environment
+    // row: StaticCredentialsProvider
+    let fixed: CredentialProvider = .fixed(keys)
+    // end
+    _ = fixed
+    // row: ClosureCredentialsProvider, RefreshCredentialsProvider
+    let refreshed: CredentialProvider = .federated { try await fetchCredentials() }
+    // end
+    _ = refreshed
+    // row: RemoteSignerV4, SignatureDelegate
+    let delegate = OSSRemoteSigner(accessKeyID: id) { try await signOnServer($0.stringToSign) }
+    let signing = try AliyunOSSClient(configuration: configuration, signer: delegate)
+    // end
+    _ = delegate
+    _ = signing
+    // row: withUseInternalEndpoint(_:), withUseDualStackEndpoint(_:)
+    configuration.endpoint = try .region("cn-hangzhou", over: .internalNetwork)
+    // end
+    // row: withUseAccelerateEndpoint(_:)
+    configuration.endpoint = .accelerated
+    // end
+    // row: withEndpoint(_:), withUseCname(_:)
+    configuration.endpoint = try OSSEndpoint("https://img.example.com")
+    // end
+    // row: withRetryMaxAttempts(_:), FullJitterBackoff
+    configuration.retry = RetryPolicy(maxRetries: 5, baseDelay: .milliseconds(500))
+    // end
+    // row: withUploadCRC64Validation(_:)
+    configuration.comparesChecksums = true
+    // end
+    // row: PutObjectRequest, client.putObject(_:)
+    let object = try await client.put(.file(path: path), to: key)
+    // end
+    _ = object
+    // row: PutObjectRequest.progress, ProgressClosure
+    handle.onProgress { bar.show($0.fraction) }
+    // end
+    // row: client.initiateMultipartUpload(_:), client.uploadPart(_:), client.completeMultipartUpload(_:)
+    let whole = try await client.upload(file: path, to: key)
+    // end
+    _ = whole
+    // row: client.appendObject(_:)
+    let position = try await client.append(.data(bytes), to: key, at: 0).nextPosition
+    // end
+    _ = position
+    // row: client.presign(PutObjectRequest)
+    let expiring = OSSSigningRules(.v4, region: "cn-hangzhou", placement: .query(validFor: .seconds(600)))
+    // end
+    _ = expiring
+    // row: client.isObjectExist(_:_:), client.headObject(_:)
+    let info = try await client.head(key)
+    // end
+    _ = info
+    // none: client.presign(GetObjectRequest), client.getObject(_:), client.getObjectToFile(_:_:)
+    // none: client.listObjectsV2Paginator(_:), client.putBucket(_:), AlibabaCloudOSSExtension
+    // none: TransportAsyncHTTPClient, HttpTransport
+}

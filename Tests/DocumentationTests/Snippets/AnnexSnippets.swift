@@ -32,6 +32,38 @@ private func s3(_ credentials: StoreCredentials) async throws {
     print(stored)
 }
 
+private func compatible(_ account: String) async throws {
+    // snippet: put into R2
+    var configuration = S3Client.Configuration(.r2, bucket: "cards")
+    configuration.endpoint = "https://\(account).r2.cloudflarestorage.com"
+    let client = try S3Client(configuration: configuration, credentials: .aws())
+    let stored = try await client.upload(file: "film.mov", to: "2026/film.mov")
+    print(stored.url, stored.etag)
+    // end
+}
+
+private func sources() {
+    // snippet: credentials of Amazon's tools
+    let everywhere: CredentialProvider = .aws()
+    let backup: CredentialProvider = .aws([.profile], profile: "backup")
+    let pod: CredentialProvider = .aws([.webIdentity, .container])
+    // end
+    _ = (everywhere, backup, pod)
+}
+
+private func once(_ client: S3Client) async throws {
+    // snippet: write only once
+    var options = S3ObjectOptions()
+    options.condition = .isAbsent
+    do {
+        try await client.put(.file(path: "7.pdf"), to: "orders/7.pdf", options: options)
+    } catch {
+        guard error.storeCode == "PreconditionFailed" else { throw error }
+        // Another program has stored the order.
+    }
+    // end
+}
+
 private func qiniu(_ tokens: QiniuTokens, _ session: UploadSession) async throws {
     // snippet: put into Qiniu
     let client = QiniuClient(tokens: tokens, session: session)
