@@ -33,8 +33,9 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
             unless --endpoint or --region is given.
               QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or a token in QINIU_UPLOAD_TOKEN; QINIU_UP_HOST unless --up-host \
               is given.
-              AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN for temporary ones; AWS_ENDPOINT_URL_S3 or \
-              AWS_ENDPOINT_URL, AWS_REGION or AWS_DEFAULT_REGION, unless --endpoint or --region is given.
+              AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN for temporary ones, or what else the aws \
+              command uses: a web identity, the profile AWS_PROFILE, a container or an instance; AWS_ENDPOINT_URL_S3 \
+              or AWS_ENDPOINT_URL, AWS_REGION or AWS_DEFAULT_REGION, unless --endpoint or --region is given.
             A presigned URL needs none, but is visible in ps: @file reads it from a file.
 
             S3:

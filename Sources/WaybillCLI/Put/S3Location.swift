@@ -14,8 +14,8 @@ struct S3Location: Sendable {
     /// The variables whose values must not be printed.
     static let secretVariables = ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]
 
-    /// The credentials that sign requests.
-    static var credentials: CredentialProvider { .awsEnvironment() }
+    /// The credentials that sign requests, from the sources that Amazon's tools share.
+    static let credentials: CredentialProvider = .aws()
 
     let profile: S3Profile
     let endpoint: String?

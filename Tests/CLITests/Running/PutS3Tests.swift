@@ -158,8 +158,19 @@ import Testing
 
     @Test func `missing keys, endpoint and region are reported, and variables replace options`() async throws {
         let file = try folder.write("a", "a")
-        let keys = try await Tool.run(arguments([file, "s3://examplebucket/k"]))
+        let keys = try await Tool.run(
+            arguments([file, "s3://examplebucket/k"]),
+            environment: ["HOME": folder.path("home"), "AWS_EC2_METADATA_DISABLED": "true"])
         #expect(keys.exit == .status(2) && keys.errorText.contains("AWS_ACCESS_KEY_ID is not set"), "\(keys.errorText)")
+        let credentials = try folder.write(
+            "credentials", "[scanner]\naws_access_key_id = ak\naws_secret_access_key = sk\n")
+        let profile = try await Tool.run(
+            arguments([file, "s3://examplebucket/profile"]),
+            environment: [
+                "AWS_PROFILE": "scanner", "AWS_SHARED_CREDENTIALS_FILE": credentials, "AWS_CONFIG_FILE": "/dev/null",
+                "XDG_STATE_HOME": folder.path("state"),
+            ])
+        #expect(profile.exit == .status(0), "\(profile.errorText)")
         let region = try await Tool.run(["put", file, "s3://examplebucket/k"], environment: environment)
         #expect(region.exit == .status(2) && region.errorText.contains("Pass --region"), "\(region.errorText)")
         let endpoint = try await Tool.run(
@@ -172,6 +183,6 @@ import Testing
                 environment: variables.merging([name: store.endpoint]) { $1 })
             #expect(run.exit == .status(0), "\(run.errorText)")
         }
-        #expect(store.state.log.map(\.code) == [nil, nil])
+        #expect(store.state.log.map(\.code) == [nil, nil, nil])
     }
 }
