@@ -32,6 +32,9 @@ extension UploadError.Code {
     public static let decodingFailed = Self("decodingFailed")
     /// A custom body or part failed with an error of unknown type.
     public static let preparationFailed = Self("preparationFailed")
+    /// Every ticket expired before the file was sent, or the backend returned an expired ticket again. See
+    /// ``TicketedUpload``.
+    public static let ticketExpired = Self("ticketExpired")
 
     // Resumable uploads
 

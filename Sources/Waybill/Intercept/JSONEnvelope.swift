@@ -87,6 +87,21 @@ enum JSONScalar: Hashable, CustomStringConvertible {
         }
     }
 
+    /// Returns the value of a container; `nil` for an object, an array or `null`.
+    init?(_ value: any SingleValueDecodingContainer) {
+        if let boolean = try? value.decode(Bool.self) {
+            self = .boolean(boolean)
+        } else if let text = try? value.decode(String.self) {
+            self = .text(text)
+        } else if let integer = try? value.decode(Int64.self) {
+            self = .integer(integer)
+        } else if let number = try? value.decode(Double.self) {
+            self = .number(number)
+        } else {
+            return nil
+        }
+    }
+
     /// Returns the value at a path; `nil` if there is nothing, an object, an array or `null`.
     ///
     /// - Throws: An error if the bytes are not JSON.
@@ -107,7 +122,7 @@ enum JSONScalar: Hashable, CustomStringConvertible {
 
         private static func value(_ decoder: any Decoder, _ path: ArraySlice<String>) -> JSONScalar? {
             guard let key = path.first else {
-                return (try? decoder.singleValueContainer()).flatMap(scalar)
+                return (try? decoder.singleValueContainer()).flatMap { JSONScalar($0) }
             }
             if let object = try? decoder.container(keyedBy: Key.self) {
                 return (try? object.superDecoder(forKey: Key(stringValue: key))).flatMap { value($0, path.dropFirst()) }
@@ -117,13 +132,6 @@ enum JSONScalar: Hashable, CustomStringConvertible {
             else { return nil }
             while array.currentIndex < index, (try? array.superDecoder()) != nil {}
             return (try? array.superDecoder()).flatMap { value($0, path.dropFirst()) }
-        }
-
-        private static func scalar(_ value: any SingleValueDecodingContainer) -> JSONScalar? {
-            if let boolean = try? value.decode(Bool.self) { return .boolean(boolean) }
-            if let text = try? value.decode(String.self) { return .text(text) }
-            if let integer = try? value.decode(Int64.self) { return .integer(integer) }
-            return (try? value.decode(Double.self)).map { .number($0) }
         }
     }
 

@@ -19,6 +19,7 @@ final class RequestPlan: Sendable {
     /// The cookie jar of the session.
     let cookies: CookieJar?
     private let hasContent: Bool
+    private let sendsContentType: Bool
 
     /// Validates everything that can be validated before the first file is opened.
     convenience init(_ request: UploadRequest, _ configuration: UploadSession.Configuration) throws(UploadError) {
@@ -58,6 +59,7 @@ final class RequestPlan: Sendable {
         }
         method = request.method
         self.headers = headers
+        sendsContentType = request.sendsContentType
         if case .empty = request.content.kind { hasContent = false } else { hasContent = true }
         guard options.authentication == nil || !headers.has(.authorization) else {
             throw Self.refused(
@@ -118,7 +120,7 @@ final class RequestPlan: Sendable {
 
     /// Returns the header fields of an attempt. The content type of the body is added unless the caller set one.
     func headers(for body: (any UploadBody)?) throws(UploadError) -> HTTPFields {
-        guard let type = body?.contentType else { return headers }
+        guard sendsContentType, let type = body?.contentType else { return headers }
         guard HTTPField.isValidValue(type) else {
             throw UploadError(
                 .invalidContentType, "The content type contains characters that are not allowed in a header field.",

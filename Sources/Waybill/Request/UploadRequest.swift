@@ -30,6 +30,9 @@ public struct UploadRequest: Sendable {
     /// Whether the path is omitted from all printed text, because it contains confidential data such as the ID of a
     /// multipart upload.
     package var hidesPath = false
+    /// Whether the content type of the body is sent. A presigned URL is often valid only for the header fields that were
+    /// signed.
+    var sendsContentType = true
 
     /// Creates a request.
     public init(

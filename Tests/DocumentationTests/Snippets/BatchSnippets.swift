@@ -102,3 +102,18 @@ private func examined(_ session: UploadSession, _ chain: UploadChain) async {
     }
     // end
 }
+
+private func withTicket(_ session: UploadSession) async throws {
+    // snippet: ticket
+    let ask = UploadRequest(.post, "https://backend.example/tickets", content: .data(Array(#"{"type":"jpg"}"#.utf8)))
+    var format = TicketFormat(url: "/data/uploadUrl")  // JSON pointers (RFC 6901)
+    format.headers = "/data/headers"
+    format.validFor = "/data/expiresIn"
+    var upload = TicketedUpload(file: "front.jpg", ask: ask, format: format)
+    upload.confirm = { stored in
+        UploadRequest(.post, "https://backend.example/photos/\(try stored.ticket.value(at: "/data/id"))")
+    }
+    let result = try await session.run(upload) { step, task in print(step, task.id) }
+    print(result.stored.headers[.eTag] ?? "")
+    // end
+}
