@@ -8,7 +8,7 @@ struct UploadTypeRegistry: Sendable {
 
     init(_ extra: [any DurableUpload.Type]) throws(OutboxError) {
         var kinds: [String: any DurableUpload.Type] = [:]
-        for kind in [DurableForm.self, DurableFileUpload.self] + extra {
+        for kind in [DurableForm.self, DurableFileUpload.self, DurableTicketedUpload.self] + extra {
             guard kinds[kind.kind].map({ $0 == kind }) ?? true else {
                 throw OutboxError(.unknownKind, "Two upload types have the name \"\(kind.kind)\". Rename one of them.")
             }

@@ -3,9 +3,9 @@ import WaybillCore
 
 /// An upload that can be persisted, so that an outbox can deliver it after the program has ended.
 ///
-/// ``DurableForm`` and ``DurableFileUpload`` conform to it; write a custom type for another protocol. A value contains
-/// everything that is needed to send the same bytes again in another process. It contains no closures, streams or
-/// credentials, only the *names* of credentials (``NamedCredentials``).
+/// ``DurableForm``, ``DurableFileUpload`` and ``DurableTicketedUpload`` conform to it; write a custom type for another
+/// protocol. A value contains everything that is needed to send the same bytes again in another process. It contains no
+/// closures, streams or credentials, only the *names* of credentials (``NamedCredentials``).
 ///
 /// ```swift
 /// struct Telegram: DurableUpload {

@@ -6,6 +6,8 @@
 /// format.headers = "/data/headers"
 /// format.validFor = "/data/expiresIn"
 /// ```
+///
+/// A format is persisted with a ``DurableTicketedUpload``.
 public struct TicketFormat: Sendable, Hashable, Codable {
     /// The pointer to the absolute `http` or `https` URL.
     public var url: String

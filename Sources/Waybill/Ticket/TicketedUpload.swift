@@ -26,6 +26,8 @@ import WaybillCore
 ///   against overwriting, the store rejects the second request, and the outcome stays unknown.
 /// - *confirm*: Has an `Idempotency-Key` of its own. After a lost response it is repeated only if its
 ///   ``UploadOptions/idempotency`` declares that the backend honours the key.
+///
+/// To deliver such an upload after a restart, enqueue a ``DurableTicketedUpload``.
 public struct TicketedUpload: Sendable {
     /// A step of the upload.
     public enum Step: String, Sendable, Hashable, CaseIterable {

@@ -31,6 +31,20 @@ private func handingOver(_ outbox: Outbox, _ form: MultipartForm, _ paths: [Stri
     print(receipts)
 }
 
+private func withTicket(_ outbox: Outbox) async throws {
+    // snippet: outbox, ticket
+    let backend = DurableCredential.bearer(named: "backend")
+    let upload = try await DurableTicketedUpload(
+        file: "front.jpg",
+        ask: DurableRequest(.post, "https://backend.example/tickets", body: #"{"type": "jpg"}"#, credential: backend),
+        format: TicketFormat(url: "/data/uploadUrl"),
+        confirm: DurableRequest(
+            .post, "https://backend.example/photos/{ticket:/data/id}", body: #"{"etag": "{header:etag}"}"#,
+            credential: backend, idempotency: .honoured(window: .seconds(86_400))))
+    try await outbox.enqueue(upload)
+    // end
+}
+
 private func choosing(_ outbox: Outbox, _ form: MultipartForm, _ url: String) async throws {
     // snippet: outbox, options
     var options = EnqueueOptions()
