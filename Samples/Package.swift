@@ -125,6 +125,20 @@ let package = Package(
             dependencies: ["SignedPostKit", "LittleStore", "CardArtist", waybill, stores],
             swiftSettings: settings),
 
+        // A backend that signs URLs for a minute, and an app that asks, puts and confirms, also from an outbox.
+        .target(
+            name: "TicketKit",
+            dependencies: ["LittleStore", flyingFox, flyingSocks, waybill, stores],
+            path: "TicketedUpload/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "TicketedUpload",
+            dependencies: ["TicketKit", "LittleStore", "CardArtist", waybill, outbox],
+            path: "TicketedUpload/Command", swiftSettings: settings),
+        .testTarget(
+            name: "TicketedUploadTests",
+            dependencies: ["TicketKit", "LittleStore", waybill, outbox],
+            swiftSettings: settings),
+
         // Uploads many photos to Qiniu, three at a time.
         .target(
             name: "QiniuBatchKit",

@@ -14,6 +14,12 @@ public final class LittleStore: Sendable {
         public let bytes: [UInt8]
         /// The content type.
         public let contentType: String
+
+        /// Creates an object.
+        public init(bytes: [UInt8], contentType: String) {
+            self.bytes = bytes
+            self.contentType = contentType
+        }
     }
 
     /// The endpoint: `http://127.0.0.1:1234`.
