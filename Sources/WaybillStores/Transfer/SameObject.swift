@@ -12,12 +12,15 @@ extension ObjectRequests {
     func sameObject(as source: SourceFile, _ run: ObjectRun) async throws(StoreError) -> UploadResponse? {
         var call = StoreCall(.head, bucket: bucket, key: key)
         call.headers = comparisonFields
+        call.isIdempotent = true
         let response: UploadResponse
         do throws(StoreError) {
             response = try await caller.make(call, run).response
         } catch  where error.status == 404 || error.status == 403 {
             // Amazon S3 responds with 403 for a missing object if the credentials do not permit listing the bucket.
             return nil
+        } catch {
+            throw error.beforeSending
         }
         let size = source.stamp.size
         guard response.headers[.contentLength].flatMap({ Int64($0) }) == size,
@@ -25,6 +28,15 @@ extension ObjectRequests {
         else { return nil }
         let ours = try await FileBody.checksum(of: 0..<size, in: source, kind)
         return ours.text == theirs ? response : nil
+    }
+}
+
+extension StoreError {
+    /// The error of a query that precedes an upload: nothing of the object was sent, whatever the outcome of the query.
+    fileprivate var beforeSending: StoreError {
+        var error = self
+        error.outcome = .notSent
+        return error
     }
 }
 
@@ -79,7 +91,7 @@ extension QiniuPut {
         if facts.status == 612, facts.hasRequestID { return nil }
         guard case .success(let response) = result, facts.hasRequestID,
             let status = try? JSONDecoder().decode(Status.self, from: Data(response.body))
-        else { throw QiniuResponseParser.error(of: result, .regions, host: host) }
+        else { throw QiniuResponseParser.error(of: result, .regions, host: host).beforeSending }
         guard status.fsize == payload.size else { return nil }
         var etag = QiniuEtag()
         try await payload.read(0..<payload.size) { etag.update($0) }

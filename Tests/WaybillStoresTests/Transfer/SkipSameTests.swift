@@ -92,6 +92,18 @@ import WaybillCore
         #expect(fixture.store.object("k") == nil)
     }
 
+    @Test func `a query without a response sends nothing, and its error says so`() async throws {
+        let fixture = try S3Fixture()
+        let path = try fixture.directory.write("a", same)
+        fixture.store.put("k", other)
+        fixture.store.fail(.storeThenDrop, on: .headObject, times: nil)
+        let error = try await storeError {
+            try await fixture.client.upload(file: path, to: "k", multipart: multipart)
+        }
+        #expect(error.outcome == .notSent)
+        #expect(fixture.store.object("k")?.content.bytes == other)
+    }
+
     @Test func `Qiniu compares the size and its hash`() async throws {
         let (store, folder) = (try QiniuStore(), try TemporaryDirectory())
         let path = try folder.write("a", same)
