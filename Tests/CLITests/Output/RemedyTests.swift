@@ -64,7 +64,7 @@ import WaybillCore
         ),
         (
             ["put", "FILE", "s3://cards/a", "--profile", "r2"],
-            "Pass --endpoint, as in --endpoint https://s3.example.com."
+            "Pass --endpoint, as in --endpoint https://s3.example.com"
         ),
         (["put", "FILE", "s3://cards/a"], "Pass --region, as in"),
         (["put", "FILE", "s3://cards/a", "--endpoint", "http://s3.example"], "pass --allow-http if"),
