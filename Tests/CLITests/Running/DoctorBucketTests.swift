@@ -103,6 +103,16 @@ import Testing
         #expect(checks[name]?.verdict == "failed" && checks[name]?.finding.contains(finding) == true, "\(checks)")
     }
 
+    @Test func `an untrusted certificate is reported, and --cacert trusts it`() async throws {
+        let front = try await TLSFront(toPort: store.port)
+        let words = ["s3://photos", "--endpoint", "https://127.0.0.1:\(front.port)", "--region", "eu-west-1"]
+        let (exit, checks) = try await doctor(words)
+        #expect(exit == .status(1) && checks["connection"]?.verdict == "failed")
+        #expect(checks["connection"]?.finding.contains("--cacert") == true, "\(checks)")
+        let trusted = try await doctor(words + ["--cacert", front.authority])
+        #expect(trusted.exit == .status(0), "\(trusted.checks)")
+    }
+
     @Test func `an option of stores is an error for other destinations`() async throws {
         let run = try await Tool.run(["doctor", "--profile", "aws"])
         #expect(run.exit == .status(2) && run.errorText.contains("--profile applies only to s3://"), "\(run.errorText)")
