@@ -186,7 +186,7 @@ private func largeFiles(
     configuration.maximumConcurrentParts = 5
     // end
     // none: S3.createMultipartUpload(_:), S3.uploadPart(_:), S3.completeMultipartUpload(_:), S3.listParts(_:)
-    // row: progress:, TransferListener
+    // row: progress:, UploadObjectTransferListener
     upload.onProgress { log("\($0.fraction ?? 0)") }
     // end
     // row: Task.cancel()
@@ -232,7 +232,7 @@ private func errors(
     let requestID = error.requestID
     // end
     _ = requestID
-    // row: AWSClientError.requestTimeTooSkewed
+    // row: RequestTimeTooSkewed
     let seconds = client.clockCorrection
     // end
     _ = seconds
