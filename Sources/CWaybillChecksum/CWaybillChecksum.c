@@ -6,27 +6,34 @@
 // Slicing by eight: processes eight bytes per step, each with its own table, which accounts for the bytes that follow
 // it. (Kounavis and Berry, "A Systematic Approach to Building High Performance Software-Based CRC Generators", 2005.)
 
-static uint32_t table32[8][256];
-static uint64_t table64[8][256];
+// One set of tables for each polynomial, in its reflected form: CRC-32 and CRC-32C, CRC-64/XZ and CRC-64/NVME.
+static const uint32_t polynomials32[2] = {UINT32_C(0xEDB88320), UINT32_C(0x82F63B78)};
+static const uint64_t polynomials64[2] = {UINT64_C(0xC96C5795D7870F42), UINT64_C(0x9A6C9329AC4BC9B5)};
+static uint32_t tables32[2][8][256];
+static uint64_t tables64[2][8][256];
 static pthread_once_t tables_made = PTHREAD_ONCE_INIT;
 
 static void make_tables(void) {
-    for (unsigned byte = 0; byte < 256; byte++) {
-        uint32_t narrow = byte;
-        uint64_t wide = byte;
-        for (int bit = 0; bit < 8; bit++) {
-            narrow = (narrow >> 1) ^ ((narrow & 1) ? UINT32_C(0xEDB88320) : 0);
-            wide = (wide >> 1) ^ ((wide & 1) ? UINT64_C(0xC96C5795D7870F42) : 0);
-        }
-        table32[0][byte] = narrow;
-        table64[0][byte] = wide;
-    }
-    for (unsigned slice = 1; slice < 8; slice++) {
+    for (unsigned kind = 0; kind < 2; kind++) {
+        uint32_t(*table32)[256] = tables32[kind];
+        uint64_t(*table64)[256] = tables64[kind];
         for (unsigned byte = 0; byte < 256; byte++) {
-            uint32_t narrow = table32[slice - 1][byte];
-            uint64_t wide = table64[slice - 1][byte];
-            table32[slice][byte] = table32[0][narrow & 255] ^ (narrow >> 8);
-            table64[slice][byte] = table64[0][wide & 255] ^ (wide >> 8);
+            uint32_t narrow = byte;
+            uint64_t wide = byte;
+            for (int bit = 0; bit < 8; bit++) {
+                narrow = (narrow >> 1) ^ ((narrow & 1) ? polynomials32[kind] : 0);
+                wide = (wide >> 1) ^ ((wide & 1) ? polynomials64[kind] : 0);
+            }
+            table32[0][byte] = narrow;
+            table64[0][byte] = wide;
+        }
+        for (unsigned slice = 1; slice < 8; slice++) {
+            for (unsigned byte = 0; byte < 256; byte++) {
+                uint32_t narrow = table32[slice - 1][byte];
+                uint64_t wide = table64[slice - 1][byte];
+                table32[slice][byte] = table32[0][narrow & 255] ^ (narrow >> 8);
+                table64[slice][byte] = table64[0][wide & 255] ^ (wide >> 8);
+            }
         }
     }
 }
@@ -41,8 +48,9 @@ static uint64_t load(const unsigned char *at) {
     return word;
 }
 
-uint32_t wb_crc32(uint32_t crc, const void *bytes, size_t count) {
+static uint32_t update32(unsigned kind, uint32_t crc, const void *bytes, size_t count) {
     pthread_once(&tables_made, make_tables);
+    uint32_t(*table32)[256] = tables32[kind];
     const unsigned char *at = bytes;
     crc = ~crc;
     for (; count >= 8; count -= 8, at += 8) {
@@ -55,8 +63,9 @@ uint32_t wb_crc32(uint32_t crc, const void *bytes, size_t count) {
     return ~crc;
 }
 
-uint64_t wb_crc64(uint64_t crc, const void *bytes, size_t count) {
+static uint64_t update64(unsigned kind, uint64_t crc, const void *bytes, size_t count) {
     pthread_once(&tables_made, make_tables);
+    uint64_t(*table64)[256] = tables64[kind];
     const unsigned char *at = bytes;
     crc = ~crc;
     for (; count >= 8; count -= 8, at += 8) {
@@ -68,3 +77,11 @@ uint64_t wb_crc64(uint64_t crc, const void *bytes, size_t count) {
     for (; count > 0; count--, at++) crc = table64[0][(crc ^ *at) & 255] ^ (crc >> 8);
     return ~crc;
 }
+
+uint32_t wb_crc32(uint32_t crc, const void *bytes, size_t count) { return update32(0, crc, bytes, count); }
+
+uint32_t wb_crc32c(uint32_t crc, const void *bytes, size_t count) { return update32(1, crc, bytes, count); }
+
+uint64_t wb_crc64(uint64_t crc, const void *bytes, size_t count) { return update64(0, crc, bytes, count); }
+
+uint64_t wb_crc64_nvme(uint64_t crc, const void *bytes, size_t count) { return update64(1, crc, bytes, count); }

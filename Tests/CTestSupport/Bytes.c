@@ -47,6 +47,17 @@ uint64_t cts_crc64_join(uint64_t first, uint64_t second, uint64_t count) {
     return first ^ second;
 }
 
+uint64_t cts_crc(uint64_t reflected, const void *bytes, size_t count) {
+    const uint64_t ones = reflected >> 32 ? UINT64_MAX : UINT32_MAX;
+    const uint8_t *next = bytes;
+    uint64_t checksum = ones;
+    for (const uint8_t *end = next + count; next != end; next++) {
+        checksum ^= *next;
+        for (int bit = 0; bit < 8; bit++) checksum = (checksum >> 1) ^ (checksum & 1 ? reflected : 0);
+    }
+    return checksum ^ ones;
+}
+
 ssize_t cts_find(const void *bytes, size_t count, const void *pattern, size_t pattern_count) {
     const uint8_t *found = memmem(bytes, count, pattern, pattern_count);
     return found ? found - (const uint8_t *)bytes : -1;

@@ -9,7 +9,13 @@
 /// Updates a CRC-32 (ISO-HDLC, as in zlib and Ethernet). Start with a `crc` of 0.
 uint32_t wb_crc32(uint32_t crc, const void *bytes, size_t count);
 
+/// Updates a CRC-32C (Castagnoli, as in iSCSI). Start with a `crc` of 0.
+uint32_t wb_crc32c(uint32_t crc, const void *bytes, size_t count);
+
 /// Updates a CRC-64/XZ (ECMA-182, reflected). Start with a `crc` of 0.
 uint64_t wb_crc64(uint64_t crc, const void *bytes, size_t count);
+
+/// Updates a CRC-64/NVME (NVM Express, reflected). Start with a `crc` of 0.
+uint64_t wb_crc64_nvme(uint64_t crc, const void *bytes, size_t count);
 
 #pragma clang assume_nonnull end

@@ -1,16 +1,26 @@
 import CWaybillChecksum
 
-/// The checksum that Qiniu verifies for a form: CRC-32 as in zlib.
+/// A CRC-32: that of zlib, which Qiniu verifies for a form, or that of Castagnoli, which stores of S3 verify.
 package struct CRC32: Sendable, Hashable {
-    /// The checksum of all bytes so far; 0 for none.
-    package private(set) var value: UInt32 = 0
+    /// The polynomial, reflected.
+    package enum Polynomial: UInt64, Sendable {
+        case zlib = 0xEDB8_8320
+        case castagnoli = 0x82F6_3B78
+    }
 
-    /// Creates the checksum of no bytes.
-    package init() {}
+    /// The checksum of all bytes so far; 0 for none.
+    package private(set) var value: UInt32
+    private let polynomial: Polynomial
+
+    /// Creates the checksum of no bytes, or continues from a previous checksum.
+    package init(_ polynomial: Polynomial = .zlib, continuing value: UInt32 = 0) {
+        self.polynomial = polynomial
+        self.value = value
+    }
 
     /// Creates the checksum of a sequence of bytes.
-    package init(of bytes: some Sequence<UInt8>) {
-        self.init()
+    package init(_ polynomial: Polynomial = .zlib, of bytes: some Sequence<UInt8>) {
+        self.init(polynomial)
         update(bytes)
     }
 
@@ -24,11 +34,22 @@ package struct CRC32: Sendable, Hashable {
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
-        value = unsafe wb_crc32(value, start, bytes.count)
+        switch polynomial {
+        case .zlib: value = unsafe wb_crc32(value, start, bytes.count)
+        case .castagnoli: value = unsafe wb_crc32c(value, start, bytes.count)
+        }
+    }
+
+    /// Returns the checksum of these bytes followed by others. See ``CRC64/appending(_:count:)``.
+    package func appending(_ other: UInt32, count: Int64) -> CRC32 {
+        guard count != 0 else { return self }
+        let shifted = LinearMap.appendingZeros(to: UInt64(value), count, polynomial.rawValue)
+        return CRC32(polynomial, continuing: UInt32(shifted) ^ other)
     }
 }
 
-/// The checksum in OSS's responses: CRC-64/XZ, the reflected ECMA-182 polynomial.
+/// A CRC-64: that of XZ with the polynomial of ECMA-182, which OSS reports, or that of NVM Express, which stores of S3
+/// verify.
 ///
 /// ```swift
 /// var checksum = CRC64()
@@ -36,17 +57,25 @@ package struct CRC32: Sendable, Hashable {
 /// print(checksum.value)             // as in x-oss-hash-crc64ecma, a decimal number without sign
 /// ```
 package struct CRC64: Sendable, Hashable {
+    /// The polynomial, reflected.
+    package enum Polynomial: UInt64, Sendable {
+        case ecma = 0xC96C_5795_D787_0F42
+        case nvme = 0x9A6C_9329_AC4B_C9B5
+    }
+
     /// The checksum of all bytes so far; 0 for none.
     package private(set) var value: UInt64
+    package let polynomial: Polynomial
 
     /// Creates the checksum of no bytes, or continues from a previous checksum.
-    package init(continuing value: UInt64 = 0) {
+    package init(_ polynomial: Polynomial = .ecma, continuing value: UInt64 = 0) {
+        self.polynomial = polynomial
         self.value = value
     }
 
     /// Creates the checksum of a sequence of bytes.
-    package init(of bytes: some Sequence<UInt8>) {
-        self.init()
+    package init(_ polynomial: Polynomial = .ecma, of bytes: some Sequence<UInt8>) {
+        self.init(polynomial)
         update(bytes)
     }
 
@@ -60,7 +89,10 @@ package struct CRC64: Sendable, Hashable {
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
-        value = unsafe wb_crc64(value, start, bytes.count)
+        switch polynomial {
+        case .ecma: value = unsafe wb_crc64(value, start, bytes.count)
+        case .nvme: value = unsafe wb_crc64_nvme(value, start, bytes.count)
+        }
     }
 
     /// Returns the checksum of these bytes followed by others, given only the checksum and number of the others. The
@@ -68,9 +100,21 @@ package struct CRC64: Sendable, Hashable {
     ///
     /// Appending zero bytes is a linear map of the 64 bits, which is applied by repeated squaring: O(log `count`).
     package func appending(_ other: UInt64, count: Int64) -> CRC64 {
+        guard count != 0 else { return self }
+        let shifted = LinearMap.appendingZeros(to: value, count, polynomial.rawValue)
+        return CRC64(polynomial, continuing: shifted ^ other)
+    }
+}
+
+/// A linear map of up to 64 bits, represented by the images of the individual bits.
+private struct LinearMap {
+    private let images: [UInt64]
+
+    /// Returns the checksum after a number of zero bytes, for a reflected polynomial of 32 or 64 bits.
+    static func appendingZeros(to value: UInt64, _ count: Int64, _ polynomial: UInt64) -> UInt64 {
         precondition(count >= 0, "The count must not be negative.")
-        guard count > 0 else { return self }
-        var zeros = LinearMap.oneZeroByte
+        let oneZeroBit = LinearMap(images: (0..<64).map { bit in bit == 0 ? polynomial : 1 << UInt64(bit - 1) })
+        var zeros = oneZeroBit.squared.squared.squared
         var result = value
         var rest = UInt64(count)
         while rest > 0 {
@@ -78,25 +122,10 @@ package struct CRC64: Sendable, Hashable {
             zeros = zeros.squared
             rest >>= 1
         }
-        return CRC64(continuing: result ^ other)
-    }
-}
-
-/// A linear map of 64 bits, represented by the images of the individual bits.
-private struct LinearMap {
-    private let images: [UInt64]
-
-    static let oneZeroByte: LinearMap = {
-        let oneZeroBit = LinearMap(
-            images: (0..<64).map { bit in bit == 0 ? 0xC96C_5795_D787_0F42 : 1 << UInt64(bit - 1) })
-        return oneZeroBit.squared.squared.squared
-    }()
-
-    private init(images: [UInt64]) {
-        self.images = images
+        return result
     }
 
-    func callAsFunction(_ bits: UInt64) -> UInt64 {
+    private func callAsFunction(_ bits: UInt64) -> UInt64 {
         var result: UInt64 = 0
         var rest = bits
         while rest != 0 {
@@ -106,5 +135,5 @@ private struct LinearMap {
         return result
     }
 
-    var squared: LinearMap { LinearMap(images: images.map { self($0) }) }
+    private var squared: LinearMap { LinearMap(images: images.map { self($0) }) }
 }

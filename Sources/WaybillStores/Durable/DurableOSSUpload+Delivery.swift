@@ -79,7 +79,7 @@ extension DurableOSSUpload {
         var call = StoreCall(.get, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploadId", record.uploadID), StoreQueryItem("max-parts", "1")]
         do throws(StoreError) {
-            _ = try MultipartXML.parts(in: try await client.make(call, run).response)
+            _ = try MultipartXML.parts(in: try await client.make(call, run).response, checksum: nil)
             return true
         } catch  where error.code == .uploadGone {
             return false
@@ -124,6 +124,6 @@ extension ResumeRecord {
         guard parts.map(\.number) == Array(1..<parts.count + 1), parts.reduce(0, { $0 + $1.size }) == size else {
             return nil
         }
-        return parts.wholeChecksum
+        return RunningChecksum.crc64.whole(of: parts).flatMap { UInt64($0) }
     }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import FoundationEssentials
 import WaybillCore
 import WaybillMultipart
 
@@ -15,7 +16,7 @@ enum RunningChecksum: Sendable {
     static let crc32 = RunningChecksum.crc32(CRC32())
     /// The `ETag` of S3 for an object that was sent in a single request.
     static let md5 = RunningChecksum.md5(Insecure.MD5())
-    /// The SHA-256 in the header fields of S3.
+    /// A checksum of S3.
     static let sha256 = RunningChecksum.sha256(SHA256())
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
@@ -44,14 +45,67 @@ enum RunningChecksum: Sendable {
         }
     }
 
-    /// A CRC in decimal digits, an MD5 in lower-case hexadecimal digits, a SHA-256 in Base64.
-    var text: String {
+    /// The bytes of the checksum, the most significant first.
+    var digest: [UInt8] {
         switch self {
-        case .crc64, .crc32: String(value)
-        case .md5(let hash): MessageAuthentication.hexadecimal(Array(hash.finalize()))
-        case .sha256(let hash): MessageAuthentication.base64(Array(hash.finalize()))
+        case .crc64(let checksum): checksum.value.bytes
+        case .crc32(let checksum): checksum.value.bytes
+        case .md5(let hash): Array(hash.finalize())
+        case .sha256(let hash): Array(hash.finalize())
         }
     }
+
+    /// The checksum as stores write it: OSS's CRC in decimal digits, an MD5 in hexadecimal digits, others in Base64.
+    var text: String {
+        switch self {
+        case .crc64(let checksum) where checksum.polynomial == .ecma: String(checksum.value)
+        case .md5: MessageAuthentication.hexadecimal(digest)
+        case .crc64, .crc32, .sha256: MessageAuthentication.base64(digest)
+        }
+    }
+
+    /// Returns the checksum of an object from those of its ordered parts, without reading them; `nil` if one is
+    /// missing.
+    ///
+    /// A CRC is that of the whole object. Hashes can't be combined: the result is the hash of the parts' hashes with
+    /// their number, as in the `ETag` of S3. The receiver must be the checksum of no bytes.
+    func whole(of parts: [PartReceipt]) -> String? {
+        var whole = self
+        for part in parts {
+            guard let digest = part.checksum.flatMap({ digest(from: $0) }) else { return nil }
+            switch whole {
+            case .crc64(let sum): whole = .crc64(sum.appending(UInt64(bytes: digest), count: part.size))
+            case .crc32(let sum): whole = .crc32(sum.appending(UInt32(bytes: digest), count: part.size))
+            case .md5, .sha256: unsafe digest.withUnsafeBytes { unsafe whole.update($0) }
+            }
+        }
+        switch self {
+        case .crc64, .crc32: return whole.text
+        case .md5, .sha256: return "\(whole.text)-\(parts.count)"
+        }
+    }
+
+    /// Returns the bytes of a checksum of the same kind from its text; `nil` if it is malformed.
+    private func digest(from text: String) -> [UInt8]? {
+        var bytes: [UInt8]?
+        switch self {
+        case .crc64(let checksum) where checksum.polynomial == .ecma: bytes = UInt64(text)?.bytes
+        case .md5:
+            let digits = Array(text.utf8)
+            bytes = stride(from: 0, to: digits.count & ~1, by: 2).compactMap { index in
+                UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16)
+            }
+        case .crc64, .crc32, .sha256: bytes = Data(base64Encoded: text).map { Array($0) }
+        }
+        return bytes?.count == digest.count ? bytes : nil
+    }
+}
+
+extension FixedWidthInteger {
+    /// The bytes of the number, the most significant first.
+    fileprivate var bytes: [UInt8] { unsafe withUnsafeBytes(of: bigEndian) { unsafe Array($0) } }
+
+    fileprivate init(bytes: [UInt8]) { self = bytes.reduce(0) { $0 << 8 | Self($1) } }
 }
 
 /// A body whose checksum is computed from the bytes as they are read for sending: once per attempt, and without reading

@@ -51,6 +51,7 @@ struct FileUpload: Sendable {
         var subject = ResumeSubject(
             endpoint: settings.endpoint, bucket: object.bucket, key: object.key, source: source, path: path,
             partSize: plan.partSize)
+        subject.checksum = object.checksumName
         if let recordStore {
             subject.clearDevice()
             return try await uploadParts(source, plan, (recordStore, subject), run)
@@ -179,7 +180,7 @@ struct FileUpload: Sendable {
     ) async -> UploadResponse? {
         let parts = record.parts.sorted { $0.number < $1.number }
         guard parts.map(\.number) == Array(plan.numbers),
-            case .done(let response) = await upload.lookUpObject(object.wholeChecksum(of: parts), run)
+            case .done(let response) = await upload.lookUpObject(object.checksum.whole(of: parts), run)
         else { return nil }
         return response
     }

@@ -166,7 +166,7 @@ final class MultipartUpload: MultipartProtocol {
                 StoreQueryItem("max-parts", "1000"), StoreQueryItem("part-number-marker", String(marker)),
             ]
             let response = try await object.caller.make(call, run).response
-            let page = try MultipartXML.parts(in: response)
+            let page = try MultipartXML.parts(in: response, checksum: object.checksumElement)
             receipts += page.parts
             guard let next = page.next else { return receipts }
             guard next > marker, receipts.count <= 10_000 else {
@@ -182,19 +182,14 @@ final class MultipartUpload: MultipartProtocol {
     func complete(_ receipts: [PartReceipt], _ run: ObjectRun) async throws(StoreError) -> StoreCaller.CallResult {
         run.enter(.completing)
         var call = call(.post)
-        call.headers = try object.completionFields()
+        let checksum = object.checksum.whole(of: receipts)
+        call.headers = try object.completionFields(checksum)
         call.headers[.contentType] = "application/xml"
-        call.body = DataBody(MultipartXML.completion(of: receipts))
+        call.body = DataBody(object.completion(of: receipts))
         try await object.prepare(&call)
-        let checksum = object.wholeChecksum(of: receipts)
         do throws(StoreError) {
-            let done = call
-            let result = try await StoreCaller.recoveringExistingObject(
-                rejectedWith: object.objectExists, { await self.lookUpObject(checksum, run) }
-            ) { () async throws(StoreError) in
-                try await self.object.caller.make(
-                    done, run, lookUp: { await self.lookUpCompletion(checksum, run) })
-            }
+            let result = try await object.caller.make(
+                call, run, existing: object.objectExists, lookUp: { await self.lookUpCompletion(checksum, run) })
             try object.compare(checksum, withObject: result.response)
             return result
         } catch  where error.code == .uploadGone {

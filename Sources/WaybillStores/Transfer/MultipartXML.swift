@@ -11,13 +11,16 @@ enum MultipartXML {
         return id
     }
 
-    static func parts(in response: UploadResponse) throws(StoreError) -> (parts: [PartReceipt], next: Int?) {
+    /// Returns a page of parts, with their checksums in an element, and the marker of the next page.
+    static func parts(
+        in response: UploadResponse, checksum element: String?
+    ) throws(StoreError) -> (parts: [PartReceipt], next: Int?) {
         let root = try read(response, "ListPartsResult")
         let parts = root.all("Part").compactMap { part -> PartReceipt? in
             guard let number = part["PartNumber"].flatMap({ Int($0) }), let size = part["Size"].flatMap({ Int64($0) }),
                 let tag = part["ETag"]
             else { return nil }
-            return PartReceipt(number: number, size: size, tag: tag, checksum: part["HashCrc64ecma"])
+            return PartReceipt(number: number, size: size, tag: tag, checksum: element.flatMap { part[$0] })
         }
         guard root["IsTruncated"] == "true" else { return (parts, nil) }
         guard let next = root["NextPartNumberMarker"].flatMap({ Int($0) }) else {
@@ -28,10 +31,13 @@ enum MultipartXML {
         return (parts, next)
     }
 
-    static func completion(of receipts: [PartReceipt]) -> [UInt8] {
+    /// Returns the list of parts to assemble, with their checksums if an element is named.
+    static func completion(of receipts: [PartReceipt], checksum element: String? = nil) -> [UInt8] {
         var text = "<CompleteMultipartUpload>"
         for receipt in receipts {
-            text += "<Part><PartNumber>\(receipt.number)</PartNumber><ETag>\(escaped(receipt.tag))</ETag></Part>"
+            text += "<Part><PartNumber>\(receipt.number)</PartNumber><ETag>\(escaped(receipt.tag))</ETag>"
+            if let element, let checksum = receipt.checksum { text += "<\(element)>\(checksum)</\(element)>" }
+            text += "</Part>"
         }
         return Array((text + "</CompleteMultipartUpload>").utf8)
     }

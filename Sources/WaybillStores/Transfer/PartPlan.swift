@@ -85,15 +85,3 @@ struct PartReceipt: Sendable, Hashable, Codable {
     /// The checksum of the part in the store's format; `nil` if unknown.
     var checksum: String?
 }
-
-extension [PartReceipt] {
-    /// The CRC-64 of the whole object, combined from those of its ordered parts; `nil` if one is missing.
-    var wholeChecksum: UInt64? {
-        var whole = CRC64()
-        for part in self {
-            guard let checksum = part.checksum.flatMap({ UInt64($0) }) else { return nil }
-            whole = whole.appending(checksum, count: part.size)
-        }
-        return whole.value
-    }
-}

@@ -20,6 +20,8 @@ struct ResumeSubject: Sendable, Hashable, Codable {
     var device: UInt64
     var inode: UInt64
     var partSize: Int64
+    /// The name of the checksum that every part must have, if the upload was begun with one.
+    var checksum: String?
 
     init(endpoint: String, bucket: String, key: String?, source: SourceFile, path: String, partSize: Int64) {
         self.endpoint = endpoint
@@ -71,6 +73,7 @@ struct ResumeSubject: Sendable, Hashable, Codable {
         if partSize != now.partSize {
             return "the part size is \(partSize) bytes in the record, but \(now.partSize) in the configuration"
         }
+        if checksum != now.checksum { return "the parts have another checksum in the configuration" }
         return nil
     }
 }

@@ -41,8 +41,6 @@ extension StoreError {
 }
 
 extension OSSObjectRequests {
-    var comparisonFields: HTTPFields { [:] }
-
     func storedChecksum(in response: UploadResponse) -> (RunningChecksum, String)? {
         response.headers[.ossChecksum].map { (.crc64, $0) }
     }
@@ -50,7 +48,7 @@ extension OSSObjectRequests {
 
 extension S3ObjectRequests {
     var comparisonFields: HTTPFields {
-        client.configuration.profile.checksums.contains(.sha256) ? [.s3ChecksumMode: "ENABLED"] : [:]
+        client.configuration.profile.checksums.subtracting([.md5]).isEmpty ? [:] : [.s3ChecksumMode: "ENABLED"]
     }
 
     func storedChecksum(in response: UploadResponse) -> (RunningChecksum, String)? {
@@ -59,10 +57,11 @@ extension S3ObjectRequests {
             return (.md5, hash)
         }
         // The checksum of an object in parts may be that of the checksums of its parts, with their number at its end.
-        guard let hash = fields[.s3ChecksumSHA256], !hash.contains("-"), fields[.s3ChecksumType] != "COMPOSITE" else {
-            return nil
+        guard fields[.s3ChecksumType] != "COMPOSITE" else { return nil }
+        for checksum in S3Checksum.allCases where checksum != .md5 {
+            if let text = fields[checksum.field], !text.contains("-") { return (checksum.running, text) }
         }
-        return (.sha256, hash)
+        return nil
     }
 }
 

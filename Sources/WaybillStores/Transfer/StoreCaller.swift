@@ -46,19 +46,22 @@ struct StoreCaller: Sendable {
     ///   - run: The upload that the call belongs to.
     ///   - url: The URL, if it is not that of the bucket and key at the endpoint.
     ///   - checks: Performs further checks of the response, usually of the checksum.
+    ///   - existing: The store's code for an object that must not be overwritten. After an earlier attempt, that object
+    ///     may be its own: it is then looked up.
     ///   - lookUp: Queries whether a request without a response was applied. Without it, only an idempotent call is
     ///     repeated.
     /// - Returns: The response.
     /// - Throws: ``StoreError``; its outcome is `unknown` only if the query could not determine it.
     func make(
         _ call: StoreCall, _ run: ObjectRun, at url: String? = nil, checks: Checks = { _ throws(StoreError) in },
-        lookUp: (@Sendable () async -> LookupResult)? = nil
+        existing: String? = nil, lookUp: (@Sendable () async -> LookupResult)? = nil
     ) async throws(StoreError) -> CallResult {
         let attemptSigner = AttemptSigner(call, service: service, clock: clock)
         var call = call
         var decision = StoreRetryDecision()
         var step: StoreRetryDecision.Step?
         var refusal: StoreError?
+        var isRepeated = false
         while true {
             if let form = call.form { call.body = try await form(clock.date, step == .refreshCredentials) }
             let request = try request(for: call, at: url, attemptSigner)
@@ -84,8 +87,16 @@ struct StoreCaller: Sendable {
             case .stop(let reason):
                 var error = failed.error
                 if let reason { error.message += " \(reason)" }
-                throw error
+                guard let lookUp, let existing, error.storeCode == existing, isRepeated || error.wasTriedBefore else {
+                    throw error
+                }
+                switch await lookUp() {
+                case .done(let response): return CallResult(response: response, wasFound: true)
+                case .notDone: throw error
+                case .unknown(let reason): throw error.undetermined(reason)
+                }
             }
+            isRepeated = true
         }
     }
 
@@ -135,7 +146,7 @@ struct StoreCaller: Sendable {
                 " The store does not have the object, but the body can be read only once and was not sent again."
         case .unknown(let reason):
             if reason.isCancelled { throw reason }
-            error.message += " It could not be determined whether the object was stored. \(reason.message)"
+            error = error.undetermined(reason)
         }
         throw error
     }
@@ -204,23 +215,15 @@ struct StoreCaller: Sendable {
     }
 }
 
-extension StoreCaller {
-    /// Makes a request that must not overwrite an object. If an earlier attempt was stored although its response was an
-    /// error, the next attempt fails with the store's code for an existing object; the stored object is then looked up.
-    static func recoveringExistingObject(
-        rejectedWith code: String, _ find: @Sendable () async -> LookupResult,
-        _ make: () async throws(StoreError) -> CallResult
-    ) async throws(StoreError) -> CallResult {
-        do throws(StoreError) {
-            return try await make()
-        } catch  where error.storeCode == code && error.wasTriedBefore {
-            guard case .done(let response) = await find() else { throw error }
-            return CallResult(response: response, wasFound: true)
-        }
-    }
-}
-
 extension StoreError {
+    /// Returns the error of a request whose effect a query could not determine, with the reason.
+    fileprivate func undetermined(_ reason: StoreError) -> StoreError {
+        var error = self
+        error.outcome = .unknown
+        error.message += " It could not be determined whether the object was stored. \(reason.message)"
+        return error
+    }
+
     /// Whether the failed request was attempted more than once.
     fileprivate var wasTriedBefore: Bool { (cause as? UploadError).map { $0.attempts.count > 1 } ?? false }
 

@@ -65,6 +65,9 @@ uint64_t cts_crc64(uint64_t checksum, const void *bytes, size_t count);
 /// (Bytes.c)
 uint64_t cts_crc64_join(uint64_t first, uint64_t second, uint64_t count);
 
+/// Computes the CRC with a reflected polynomial of 32 or 64 bits, bit by bit. (Bytes.c)
+uint64_t cts_crc(uint64_t reflected, const void *bytes, size_t count);
+
 /// Returns the offset of the first occurrence of a pattern, or -1. (Bytes.c)
 ssize_t cts_find(const void *bytes, size_t count, const void *pattern, size_t pattern_count);
 

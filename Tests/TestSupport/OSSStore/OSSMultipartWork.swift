@@ -14,11 +14,11 @@ extension OSSWork {
         guard let number = call.partNumber, (1...10_000).contains(number) else {
             throw OSSRefusal.badRequest("Part number must be an integer between 1 and 10000, inclusive.")
         }
-        _ = try upload(state)
+        let sums = try checkSum(try upload(state))
         if let md5 = call.request.filled("Content-MD5") { try checkDigest(md5, body) }
         state.uploads[call.uploadID!]!.parts[number] = body
         state.counts[.init(uploadID: call.uploadID!, number: number), default: .init()].stored += 1
-        return OSSReply(fields: [("ETag", "\"\(body.md5)\"")], checksum: body.crc64)
+        return OSSReply(fields: [("ETag", "\"\(body.md5)\"")] + sums, checksum: body.crc64)
     }
 
     func checkDigest(_ md5: String, _ body: StoredBytes) throws {
@@ -39,7 +39,10 @@ extension OSSWork {
         let rest = upload.parts.filter { $0.key > marker }.sorted { $0.key < $1.key }
         let page = rest.prefix(min(asked, settings.largestPage))
         let parts = page.map { number, part in
-            let checksum = settings.dialect == .oss ? "\n    <HashCrc64ecma>\(part.crc64)</HashCrc64ecma>" : ""
+            var checksum = settings.dialect == .oss ? "\n    <HashCrc64ecma>\(part.crc64)</HashCrc64ecma>" : ""
+            if let sum = S3Sum.begun(upload), let bytes = part.bytes {
+                checksum = "\n    <\(sum.element)>\(sum.value(bytes))</\(sum.element)>"
+            }
             return """
                   <Part>
                     <PartNumber>\(number)</PartNumber>
@@ -79,7 +82,9 @@ extension OSSWork {
             state, call.name!,
             call.request.value(of: "x-oss-forbid-overwrite") ?? upload.fields["x-oss-forbid-overwrite"])
         let callback = try OSSCallback(call)
+        let sum = try checkSum(of: parts, upload)
         var object = OSSObject(kind: .multipart, fields: upload.fields)
+        object.checksum = sum.map { ($0.sum.field, $0.value) }
         for part in parts {
             object.content.crc64 = cts_crc64_join(object.content.crc64, part.crc64, UInt64(part.size))
             object.content.size += part.size
@@ -102,7 +107,7 @@ extension OSSWork {
                         "http://\(call.request.value(of: "Host") ?? "")/\(StoreText.encoded(call.key, also: "/"))"
                     )
                 ]
-                    + place + [("ETag", "\"\(object.etag)\"")])
+                    + place + [("ETag", "\"\(object.etag)\"")] + (sum.map { [($0.sum.element, $0.value)] } ?? []))
             reply.fields += xml.fields
             reply.body = xml.body
         }

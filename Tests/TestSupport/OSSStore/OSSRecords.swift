@@ -78,6 +78,13 @@ final class BodyIntake: Sendable {
         }
     }
 
+    /// Returns the record of existing bytes with all digests.
+    static func digests(_ bytes: [UInt8]) -> StoredBytes {
+        let intake = BodyIntake(keepsUpTo: 0, .s3)
+        intake.take(bytes)
+        return intake.stored
+    }
+
     /// Returns the record of existing bytes.
     static func stored(_ bytes: [UInt8]) -> StoredBytes {
         let intake = BodyIntake(keepsUpTo: .max)
@@ -103,6 +110,8 @@ package struct OSSObject: Sendable {
     package var parts: [Int: StoredBytes] = [:]
     /// The fields of the request that created it, with lower-case names: `x-oss-meta-author`, `content-type`.
     package var fields: [String: String] = [:]
+    /// The field and value of its checksum by the protocol of S3.
+    package var checksum: (field: String, value: String)?
     /// How often it was created: by Put, Post, Complete or the first Append.
     package var timesStored = 0
     /// The callback body when it was created, with variables replaced; `nil` without a callback.

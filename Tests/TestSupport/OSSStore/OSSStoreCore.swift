@@ -118,6 +118,7 @@ final class OSSStoreCore: Sendable {
         case .wrongChecksum?:
             reply.checksum = reply.checksum.map { ~$0 }
             if settings.dialect == .s3 {
+                S3Sum.damage(&reply)
                 reply.fields.removeAll { $0.0 == "ETag" }
                 reply.fields.append(("ETag", "\"\(String(repeating: "0", count: 32))\""))
             }

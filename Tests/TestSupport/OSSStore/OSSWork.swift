@@ -57,12 +57,16 @@ struct OSSWork {
 
     private func put(_ state: inout OSSState) throws -> OSSReply {
         try checkMD5()
+        let sums = try checkSum()
         try checkOverwrite(state, call.name!, call.request.value(of: "x-oss-forbid-overwrite"))
         let callback = try OSSCallback(call)
         var object = OSSObject(content: body, etag: body.md5, fields: Self.kept(call.request.fields))
         object.callback = callback?.expanded(call, object)
+        object.checksum = sums.first.map { ($0.0, $0.1) }
         add(object, call.name!, to: &state)
-        return reply(for: object, callback)
+        var reply = reply(for: object, callback)
+        reply.fields += sums
+        return reply
     }
 
     private func append(_ state: inout OSSState) throws -> OSSReply {
@@ -110,6 +114,9 @@ struct OSSWork {
             fields.append(("x-amz-checksum-type", "FULL_OBJECT"))
         }
         if object.fields["content-type"] == nil { fields.append(("Content-Type", "application/octet-stream")) }
+        if call.request.value(of: "x-amz-checksum-mode") == "ENABLED", let checksum = object.checksum {
+            fields.append((checksum.field, checksum.value))
+        }
         guard withBody else {
             fields.append(("Content-Length", "\(object.content.size)"))
             return OSSReply(fields: fields, checksum: object.content.crc64)

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// The protocol of an ``OSSStore``.
 package enum StoreDialect: Sendable {
     /// Aliyun OSS.
@@ -149,10 +147,6 @@ extension OSSWork {
             throw OSSRefusal(
                 400, "XAmzContentSHA256Mismatch",
                 "The provided 'x-amz-content-sha256' header does not match what was computed.", ec: "")
-        }
-        if let hash = fields["x-amz-checksum-sha256"], hash != Data(body.sha256).base64EncodedString() {
-            throw OSSRefusal(
-                400, "BadDigest", "The SHA256 you specified did not match the calculated checksum.", ec: "")
         }
         guard let name = call.name else { return }
         let object = state.objects[name]

@@ -26,6 +26,20 @@ import WaybillStores
         #expect(CRC32(of: text.utf8).value == expected)
     }
 
+    // Computed with awscrt 0.38.1, the library of Amazon's own clients.
+    @Test(
+        arguments: [
+            ("", 0, 0), ("a", 0xc1d0_4330, 0x8c2f_8445_b4cb_fc3c), ("123456789", 0xe306_9283, 0xae8b_1486_0a79_9888),
+            (broadcast, 0x1054_c57e, 0x1568_110e_3044_71fd), ("hello s3", 0xd94a_d0fc, 0xebad_fd3d_d28a_15cd),
+            ("123456789" + broadcast, 0x2e6e_10ef, 0x48f0_1ee2_df63_e87b),
+        ] as [(String, UInt32, UInt64)])
+    func `CRC-32C and CRC-64/NVME match the values of Amazon's library`(
+        _ text: String, _ narrow: UInt32, _ wide: UInt64
+    ) {
+        #expect(CRC32(.castagnoli, of: text.utf8).value == narrow)
+        #expect(CRC64(.nvme, of: text.utf8).value == wide)
+    }
+
     @Test func `CRC-64 values can be concatenated`() {
         let first = CRC64(of: "123456789".utf8)
         let second = CRC64(of: Self.broadcast.utf8)
@@ -41,6 +55,14 @@ import WaybillStores
         for cut in 0...bytes.count {
             var parts = CRC64(of: bytes[..<cut])
             var narrowParts = CRC32(of: bytes[..<cut])
+            let rest = Int64(bytes.count - cut)
+            for kind in [CRC32.Polynomial.zlib, .castagnoli] {
+                let joined = CRC32(kind, of: bytes[..<cut]).appending(
+                    CRC32(kind, of: bytes[cut...]).value, count: rest)
+                #expect(joined == CRC32(kind, of: bytes), "cut at \(cut), seed \(random.seed)")
+            }
+            let nvme = CRC64(.nvme, of: bytes[..<cut]).appending(CRC64(.nvme, of: bytes[cut...]).value, count: rest)
+            #expect(nvme == CRC64(.nvme, of: bytes), "cut at \(cut), seed \(random.seed)")
             let joined = parts.appending(CRC64(of: bytes[cut...]).value, count: Int64(bytes.count - cut))
             parts.update(bytes[cut...])
             narrowParts.update(bytes[cut...])

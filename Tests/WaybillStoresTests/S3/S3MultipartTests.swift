@@ -65,10 +65,60 @@ import WaybillCore
         #expect(fixture.store.state.log.map(\.operation) == [.putObject])
     }
 
-    @Test func `parts are sent with their MD5 if a checksum is configured`() async throws {
-        let (fixture, file) = try Self.fixture { $0.checksum = .sha256 }
+    @Test(arguments: S3Checksum.allCases)
+    func `parts are sent with the configured checksum, and the object is compared`(
+        _ checksum: S3Checksum
+    ) async throws {
+        let (fixture, file) = try Self.fixture { $0.checksum = checksum }
         Self.check(fixture, try await fixture.client.upload(file: file, to: "k"))
-        #expect(fixture.store.state.log(.uploadPart).allSatisfy { $0.value(of: "Content-MD5") != nil })
+        #expect(fixture.store.state.log(.uploadPart).allSatisfy { $0.value(of: checksum.field.rawName) != nil })
+        let initiation = fixture.store.state.log(.initiate)[0]
+        let completion = fixture.store.state.log(.complete)[0]
+        let isCRC = checksum != .md5 && checksum != .sha256
+        #expect(initiation.value(of: "x-amz-checksum-algorithm") == (checksum == .md5 ? nil : checksum.algorithm))
+        #expect(initiation.value(of: "x-amz-checksum-type") == (isCRC ? "FULL_OBJECT" : nil))
+        #expect((completion.value(of: checksum.field.rawName) != nil) == isCRC)
+    }
+
+    @Test func `nothing about checksums is sent by default`() async throws {
+        let (fixture, file) = try Self.fixture()
+        try await fixture.client.upload(file: file, to: "k")
+        let lines = fixture.store.state.log.flatMap(\.lines).map { $0.lowercased() }
+        #expect(!lines.contains { $0.hasPrefix("content-md5") || $0.hasPrefix("x-amz-checksum") })
+    }
+
+    @Test(arguments: [S3Checksum.sha256, .crc32C, .crc64NVME])
+    func `an object with another checksum is sent again once`(_ checksum: S3Checksum) async throws {
+        let (fixture, file) = try Self.fixture { $0.checksum = checksum }
+        fixture.store.fail(.wrongChecksum, on: .complete, times: nil)
+        let error = try await storeError { try await fixture.client.upload(file: file, to: "k") }
+        #expect(error.code == .checksumMismatch)
+        #expect(fixture.count(.complete) == 2)
+    }
+
+    @Test(arguments: [S3Checksum.sha256, .crc32C, .crc64NVME])
+    func `lost responses are recovered by the checksum`(_ checksum: S3Checksum) async throws {
+        let (fixture, file) = try Self.fixture(.aws) { $0.checksum = checksum }
+        fixture.store.fail(.storeThenDrop, on: .uploadPart, part: 2)
+        fixture.store.fail(.storeThenDrop, on: .complete)
+        let stored = try await fixture.client.upload(file: file, to: "k")
+        #expect(stored.wasFoundStored)
+        Self.check(fixture, stored)
+        #expect(fixture.count(.uploadPart) == 6)
+    }
+
+    @Test func `an upload that was begun with another checksum is not resumed`() async throws {
+        let (fixture, file) = try Self.fixture()
+        fixture.store.fail(.denied, on: .complete)
+        _ = try await storeError { try await Self.recording(fixture).upload(file: file, to: "k") }
+        let other = try Self.recording(fixture) { $0.checksum = .crc64NVME }
+        let stored = try await other.upload(file: file, to: "k")
+        guard case .afterDiscarding(let reason) = stored.beginning else {
+            Issue.record("\(stored.beginning)")
+            return
+        }
+        #expect(reason.contains("checksum"))
+        #expect(fixture.store.state.aborted.count == 1 && fixture.store.object("k")?.timesStored == 1)
     }
 
     @Test func `the part size must be allowed by the profile`() async throws {
@@ -92,11 +142,15 @@ import WaybillCore
 
     // MARK: Resuming
 
-    @Test(arguments: [S3Profile.aws, .generic], [2, 1_000])
-    func `an upload is resumed with the parts that the store lists`(_ base: S3Profile, _ page: Int) async throws {
+    @Test(
+        arguments: [(.aws, nil), (.generic, nil), (.aws, .sha256), (.aws, .crc64NVME)] as [(S3Profile, S3Checksum?)],
+        [2, 1_000])
+    func `an upload is resumed with the parts that the store lists`(
+        _ kind: (base: S3Profile, checksum: S3Checksum?), _ page: Int
+    ) async throws {
         var settings = S3Fixture.settings
         settings.largestPage = page
-        let (fixture, file) = try Self.fixture(base, settings)
+        let (fixture, file) = try Self.fixture(kind.base, settings) { $0.checksum = kind.checksum }
         let client = try Self.recording(fixture)
         fixture.store.fail(.denied, on: .uploadPart, part: 5, times: 1)
         let error = try await storeError { try await client.upload(file: file, to: "k") }
@@ -132,8 +186,11 @@ import WaybillCore
     }
 
     /// Returns a client of the store that keeps records.
-    private static func recording(_ fixture: S3Fixture) throws -> S3Client {
+    private static func recording(
+        _ fixture: S3Fixture, _ change: (inout S3Client.Configuration) -> Void = { _ in }
+    ) throws -> S3Client {
         var configuration = fixture.client.configuration
+        change(&configuration)
         configuration.records = RecordDirectory(path: fixture.directory.path("records"))
         configuration.maximumConcurrentParts = 1
         return try S3Client(

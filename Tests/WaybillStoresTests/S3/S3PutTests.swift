@@ -111,7 +111,7 @@ import WaybillMultipart
         #expect(gone.status == 404)
     }
 
-    @Test(arguments: ["If-Match", "If-None-Match", "Content-MD5", "Content-Length", "x-amz-checksum-sha256"])
+    @Test(arguments: ["If-Match", "If-None-Match", "Content-MD5", "Content-Length", "x-amz-checksum-crc64nvme"])
     func `header fields of the client are refused in the options`(_ name: String) async throws {
         let fixture = try S3Fixture()
         var options = S3ObjectOptions()
@@ -126,9 +126,37 @@ import WaybillMultipart
         let fixture = try S3Fixture { configuration, _ in configuration.checksum = checksum }
         try await fixture.client.put(.data(bytes), to: "k")
         let entry = fixture.store.state.log[0]
-        #expect((entry.value(of: "Content-MD5") != nil) == (checksum == .md5))
-        #expect((entry.value(of: "x-amz-checksum-sha256") != nil) == (checksum == .sha256))
+        // Those of awscrt and hashlib.
+        let names: [S3Checksum: String] = [
+            .md5: "Content-MD5", .sha256: "x-amz-checksum-sha256", .crc32: "x-amz-checksum-crc32",
+            .crc32C: "x-amz-checksum-crc32c", .crc64NVME: "x-amz-checksum-crc64nvme",
+        ]
+        for (kind, name) in names { #expect(entry.value(of: name) == (kind == checksum ? Self.known[kind] : nil)) }
         #expect(fixture.store.object("k")?.content.bytes == bytes)
+    }
+
+    private static let known: [S3Checksum: String] = [
+        .md5: "tg2ZH6bb0zhjx87HDRXbrA==", .sha256: "8v8Ymk72hiMTAr7MJm5sjV7ugUuGjRFjH3ZgBz/JthM=", .crc32: "fJy43g==",
+        .crc32C: "2UrQ/A==", .crc64NVME: "6639PdKKFc0=",
+    ]
+
+    @Test(arguments: S3Checksum.allCases)
+    func `another checksum in the response fails the put after one more attempt`(_ checksum: S3Checksum) async throws {
+        // A store whose ETag is no MD5, so that only the checksum is compared.
+        var profile = S3Profile.aws
+        profile.hasMD5ETags = checksum == .md5
+        let fixture = try S3Fixture(profile) { configuration, _ in configuration.checksum = checksum }
+        fixture.store.fail(.wrongChecksum, on: .putObject, times: 2)
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k") }
+        #expect(error.code == .checksumMismatch)
+        #expect(fixture.count(.putObject) == 2)
+    }
+
+    @Test func `a checksum that the profile does not list is refused`() throws {
+        let error = #expect(throws: StoreError.self) {
+            _ = try S3Fixture(.r2) { configuration, _ in configuration.checksum = .crc32C }
+        }
+        #expect(error?.code == .invalidArgument)
     }
 
     @Test func `an object above the limit of the profile is refused before sending`() async throws {

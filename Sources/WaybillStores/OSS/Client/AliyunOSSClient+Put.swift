@@ -89,16 +89,11 @@ extension AliyunOSSClient: ObjectClient {
         call.size = body.length ?? 0
         run.setTotal(body.length)
         run.enter(.sending)
-        let find: @Sendable () async -> StoreCaller.LookupResult = {
-            await self.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run)
-        }
-        return try await StoreCaller.recoveringExistingObject(rejectedWith: Self.objectExists, find) {
-            () async throws(StoreError) in
-            try await self.make(
-                call, run,
-                checks: { response throws(StoreError) in try self.compare(body.whole?.checksum, with: response) },
-                lookUp: find)
-        }
+        return try await make(
+            call, run,
+            checks: { response throws(StoreError) in try self.compare(body.whole?.checksum, with: response) },
+            existing: Self.objectExists,
+            lookUp: { await self.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run) })
     }
 
     private func append(

@@ -90,13 +90,13 @@ public final class AliyunOSSClient: Sendable {
     /// ahead.
     public var clockCorrection: Double { caller.clock.correction }
 
-    /// Makes a call. See ``StoreCaller/make(_:_:at:checks:lookUp:)``.
+    /// Makes a call. See ``StoreCaller/make(_:_:at:checks:existing:lookUp:)``.
     func make(
         _ call: StoreCall, _ run: ObjectRun, at url: String? = nil,
-        checks: StoreCaller.Checks = { _ throws(StoreError) in },
+        checks: StoreCaller.Checks = { _ throws(StoreError) in }, existing: String? = nil,
         lookUp: (@Sendable () async -> StoreCaller.LookupResult)? = nil
     ) async throws(StoreError) -> StoreCaller.CallResult {
-        try await caller.make(call, run, at: url, checks: checks, lookUp: lookUp)
+        try await caller.make(call, run, at: url, checks: checks, existing: existing, lookUp: lookUp)
     }
 
     /// Returns the credentials for signing a form.

@@ -16,6 +16,7 @@ struct OSSObjectRequests: ObjectRequests {
     var caller: StoreCaller { client.caller }
     var checksum: RunningChecksum { .crc64 }
     var limits: PartLimits { Self.limits }
+    var checksumElement: String? { "HashCrc64ecma" }
     var objectExists: String { AliyunOSSClient.objectExists }
 
     func check() throws(StoreError) {
@@ -31,7 +32,7 @@ struct OSSObjectRequests: ObjectRequests {
 
     func partFields() throws(StoreError) -> HTTPFields { try options.limitFields() }
 
-    func completionFields() throws(StoreError) -> HTTPFields {
+    func completionFields(_ checksum: String?) throws(StoreError) -> HTTPFields {
         var fields: HTTPFields = [:]
         if options.forbidsOverwrite { fields[.ossForbidOverwrite] = "true" }
         guard let callback = options.callback else { return fields }
@@ -46,10 +47,8 @@ struct OSSObjectRequests: ObjectRequests {
         try client.compare(checksum.flatMap { UInt64($0) }, with: response)
     }
 
-    func wholeChecksum(of parts: [PartReceipt]) -> String? { parts.wholeChecksum.map(String.init) }
-
-    func lookUp(size: Int64, _ checksum: String?, _ run: ObjectRun) async -> StoreCaller.LookupResult {
-        await client.look(for: key, in: bucket, size: size, checksum.flatMap { UInt64($0) }, run)
+    func matches(_ checksum: String?, _ response: UploadResponse) -> Bool? {
+        checksum != nil && response.headers[.ossChecksum] == checksum
     }
 }
 

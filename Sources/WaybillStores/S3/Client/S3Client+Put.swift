@@ -55,7 +55,7 @@ extension S3Client {
     /// are not sent again. The file is checked for changes before each part and before completion. If it has changed,
     /// the upload fails with ``StoreError/Code/sourceChanged``, and no object is created.
     ///
-    /// Each part is compared with its `ETag` if that is an MD5. ``Configuration/checksum`` sends the MD5 of each part.
+    /// Each part is compared with its `ETag` if that is an MD5. ``Configuration/checksum`` sends the checksum of each part.
     ///
     /// - Parameters:
     ///   - path: The path of the file.

@@ -37,8 +37,8 @@ public final class S3Client: Sendable {
         public var bucket: String?
         /// The position of the bucket in the URL; `nil` for that of the profile.
         public var addressing: S3Profile.Addressing?
-        /// The checksum that is sent in advance; `nil` for none. The profile must have it. Parts are always sent with
-        /// their MD5 instead.
+        /// The checksum that is sent in advance and compared with that in the response; `nil` for none. The profile must
+        /// have it.
         public var checksum: S3Checksum?
         /// Whether requests can be sent over an unencrypted connection. An eavesdropper can then read the objects. The
         /// signature covers the SHA-256 of the body, for which the content is read once more; only a body that can be

@@ -10,7 +10,7 @@ extension HTTPField.Name {
     static let s3Encryption = Self("x-amz-server-side-encryption")!
     static let s3EncryptionKeyID = Self("x-amz-server-side-encryption-aws-kms-key-id")!
     static let s3CustomerAlgorithm = Self("x-amz-server-side-encryption-customer-algorithm")!
-    static let s3ChecksumMode = Self("x-amz-checksum-mode")!
+    static let s3ChecksumAlgorithm = Self("x-amz-checksum-algorithm")!
     static let s3ChecksumType = Self("x-amz-checksum-type")!
-    static let s3ChecksumSHA256 = Self("x-amz-checksum-sha256")!
+    static let s3ChecksumMode = Self("x-amz-checksum-mode")!
 }

@@ -51,7 +51,7 @@ public struct S3ObjectOptions: ObjectOptions {
     func fields(for key: String, _ profile: S3Profile) throws(StoreError) -> HTTPFields {
         let common = ObjectFields(
             headers: headers, contentType: contentType, metadata: metadata, metadataPolicy: metadataPolicy, tags: tags,
-            metadataPrefix: "x-amz-meta-", reserved: [.ifMatch, .ifNoneMatch, .contentMD5, .s3ChecksumSHA256])
+            metadataPrefix: "x-amz-meta-", reserved: [.ifMatch, .ifNoneMatch] + S3Checksum.allCases.map(\.field))
         var fields = try common.fields(for: key)
         let own: [(HTTPField.Name, String?)] = [
             (.s3ACL, acl), (.s3StorageClass, storageClass), (.s3Tagging, try common.tagText()),

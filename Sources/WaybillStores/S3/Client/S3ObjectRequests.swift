@@ -4,7 +4,8 @@ import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// The requests for one object by the protocol of S3. Parts have an MD5, which is their `ETag` at most stores.
+/// The requests for one object by the protocol of S3. Parts have the configured checksum, or else an MD5, which is their
+/// `ETag` at most stores.
 struct S3ObjectRequests: ObjectRequests {
     let client: S3Client
     let bucket: String
@@ -13,7 +14,11 @@ struct S3ObjectRequests: ObjectRequests {
 
     private var profile: S3Profile { client.configuration.profile }
     var caller: StoreCaller { client.caller }
-    var checksum: RunningChecksum { .md5 }
+    /// The configured checksum; `nil` for none and for an MD5, which has no field in responses.
+    private var named: S3Checksum? { client.configuration.checksum.flatMap { $0 == .md5 ? nil : $0 } }
+    var checksum: RunningChecksum { named?.running ?? .md5 }
+    var checksumName: String? { named?.rawValue }
+    var checksumElement: String? { named?.element }
     var limits: PartLimits {
         PartLimits(
             minimumSize: profile.minimumPartSize, maximumSize: profile.maximumPartSize,
@@ -42,82 +47,86 @@ struct S3ObjectRequests: ObjectRequests {
         call.headers = try options.fields(for: key, profile).adding(try options.conditionFields(profile))
         call.body = body
         try await prepare(&call, client.configuration.checksum)
-        let hashed = ChecksummedBody(body, checksum)
+        let sent = named.flatMap { call.headers[$0.field] }
+        let hashed = ChecksummedBody(body, .md5)
         call.body = hashed
         call.size = size
         run.setTotal(size)
         run.enter(.sending)
-        let find: @Sendable () async -> StoreCaller.LookupResult = {
-            await self.lookUp(size: size, hashed.checksumText, run)
-        }
-        let done = call
-        return try await StoreCaller.recoveringExistingObject(rejectedWith: objectExists, find) {
-            () async throws(StoreError) in
-            try await self.caller.make(
-                done, run,
-                checks: { response throws(StoreError) in
-                    try self.compare(hashed.checksumText, withPart: response)
-                }, lookUp: find)
-        }
+        return try await caller.make(
+            call, run,
+            checks: { response throws(StoreError) in
+                try self.compare(sent, named.flatMap { response.headers[$0.field] })
+                if profile.hasMD5ETags { try self.compare(hashed.checksumText, Self.hash(in: response)) }
+            }, existing: objectExists,
+            lookUp: { await self.lookUp(size: size, sent ?? hashed.checksumText, run) })
     }
 
     // MARK: Parts
 
-    func initiationFields() throws(StoreError) -> HTTPFields { try options.fields(for: key, profile) }
+    func initiationFields() throws(StoreError) -> HTTPFields {
+        var fields = try options.fields(for: key, profile)
+        if let named { fields[.s3ChecksumAlgorithm] = named.algorithm }
+        // The other type is the default, and not every store knows the field.
+        if let named, named.coversObject { fields[.s3ChecksumType] = "FULL_OBJECT" }
+        return fields
+    }
 
     func partFields() throws(StoreError) -> HTTPFields { [:] }
 
-    func completionFields() throws(StoreError) -> HTTPFields { try options.conditionFields(profile) }
-
-    func prepare(_ call: inout StoreCall) async throws(StoreError) {
-        // The SHA-256 of a part would have to be announced with the upload and repeated at its completion.
-        let isPart = call.method == .put
-        try await prepare(&call, isPart && client.configuration.checksum != nil ? .md5 : nil)
+    func completionFields(_ checksum: String?) throws(StoreError) -> HTTPFields {
+        var fields = try options.conditionFields(profile)
+        if let named, named.coversObject, let checksum {
+            fields[named.field] = checksum
+            fields[.s3ChecksumType] = "FULL_OBJECT"
+        }
+        return fields
     }
 
-    /// Throws if the `ETag` is an MD5 that differs from that of the bytes sent.
+    /// Names the checksum of each part, which Amazon S3 requires if the upload was begun with one.
+    func completion(of parts: [PartReceipt]) -> [UInt8] {
+        MultipartXML.completion(of: parts, checksum: checksumElement)
+    }
+
+    func prepare(_ call: inout StoreCall) async throws(StoreError) {
+        try await prepare(&call, call.method == .put ? client.configuration.checksum : nil)
+    }
+
+    /// Throws if the response has a checksum, or else an `ETag` that is an MD5, which differs from that of the bytes
+    /// sent.
     func compare(_ checksum: String?, withPart response: UploadResponse) throws(StoreError) {
-        guard profile.hasMD5ETags, let ours = checksum, let theirs = Self.hash(in: response),
-            theirs.utf8.count == ours.utf8.count, theirs != ours
-        else { return }
+        let hash = named == nil && profile.hasMD5ETags ? Self.hash(in: response) : nil
+        try compare(checksum, named.flatMap { response.headers[$0.field] } ?? hash)
+    }
+
+    /// Throws if the response has a checksum of the object that differs from that of its parts.
+    func compare(_ checksum: String?, withObject response: UploadResponse) throws(StoreError) {
+        guard let named else { return }
+        let listed = (try? BoundedXMLParser.read(response.body))?[named.element]
+        try compare(checksum, response.headers[named.field] ?? listed)
+    }
+
+    /// Throws if both checksums are known and differ. Checksums of another form, such as those with a number of parts,
+    /// are not compared.
+    private func compare(_ ours: String?, _ theirs: String?) throws(StoreError) {
+        guard let ours, let theirs, theirs.utf8.count == ours.utf8.count, theirs != ours else { return }
+        let name = named?.algorithm ?? "MD5"
         throw StoreError(
-            .checksumMismatch, "Checksum mismatch: the store reports the MD5 \(theirs), expected \(ours).",
+            .checksumMismatch, "Checksum mismatch: the store reports the \(name) \(theirs), expected \(ours).",
             outcome: .rejected)
     }
 
-    /// Does nothing: the store has assembled the object from parts whose `ETag` was compared.
-    func compare(_ checksum: String?, withObject response: UploadResponse) throws(StoreError) {}
+    func headFields() -> HTTPFields { named == nil ? [:] : [.s3ChecksumMode: "ENABLED"] }
 
-    /// Returns the `ETag` that stores give to an object in parts: the MD5 of their MD5s, and their number.
-    func wholeChecksum(of parts: [PartReceipt]) -> String? {
-        var whole = Insecure.MD5()
-        for part in parts {
-            guard let digits = part.checksum.map({ Array($0.utf8) }), digits.count == 32 else { return nil }
-            whole.update(
-                data: stride(from: 0, to: 32, by: 2).compactMap { index in
-                    UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16)
-                })
+    func matches(_ checksum: String?, _ response: UploadResponse) -> Bool? {
+        guard let checksum else { return nil }
+        if let named {
+            guard let theirs = response.headers[named.field] else { return nil }
+            return theirs == checksum
         }
-        return "\(MessageAuthentication.hexadecimal(Array(whole.finalize())))-\(parts.count)"
-    }
-
-    func lookUp(size: Int64, _ checksum: String?, _ run: ObjectRun) async -> StoreCaller.LookupResult {
-        do throws(StoreError) {
-            let response = try await caller.make(StoreCall(.head, bucket: bucket, key: key), run).response
-            guard S3ObjectInfo(response).size == size else { return .notDone }
-            let theirs = Self.hash(in: response)
-            if let checksum, theirs == checksum { return .done(response) }
-            // Another hash proves that the object is another one; an ETag that is no hash proves nothing.
-            if profile.hasMD5ETags, checksum != nil, theirs != nil { return .notDone }
-            return .unknown(
-                StoreError(
-                    .rejected, "An object of the same size is stored, and its ETag is not comparable.",
-                    outcome: .unknown))
-        } catch  where error.status == 404 {
-            return .notDone
-        } catch {
-            return .unknown(error)
-        }
+        guard let theirs = Self.hash(in: response) else { return nil }
+        // Another hash proves that the object is another one; an ETag that is no hash proves nothing.
+        return theirs == checksum ? true : profile.hasMD5ETags ? false : nil
     }
 
     // MARK: Digests
@@ -131,23 +140,17 @@ struct S3ObjectRequests: ObjectRequests {
             throw StoreError(
                 .bodyNotReplayable, "A checksum in advance needs a content that can be read twice. Use a file.")
         }
-        var (md5, sha256) = (Insecure.MD5(), SHA256())
-        let usesSHA256 = signsPayload || checksum == .sha256
+        var (sum, sha256) = (checksum?.running, SHA256())
         do throws(BodyError) {
             try await body.read { bytes in
-                if checksum == .md5 { md5.update(data: bytes) }
-                if usesSHA256 { sha256.update(data: bytes) }
+                unsafe bytes.withUnsafeBytes { unsafe sum?.update($0) }
+                if signsPayload { sha256.update(data: bytes) }
             }
         } catch {
             throw StoreError(error)
         }
-        let hash = Array(sha256.finalize())
-        if signsPayload { call.payloadHash = MessageAuthentication.hexadecimal(hash) }
-        switch checksum {
-        case .md5: call.headers[.contentMD5] = MessageAuthentication.base64(Array(md5.finalize()))
-        case .sha256: call.headers[.s3ChecksumSHA256] = MessageAuthentication.base64(hash)
-        case nil: break
-        }
+        if signsPayload { call.payloadHash = MessageAuthentication.hexadecimal(Array(sha256.finalize())) }
+        if let checksum, let sum { call.headers[checksum.field] = MessageAuthentication.base64(sum.digest) }
     }
 
     /// Returns the `ETag` if it can be the hash of the object: 32 hexadecimal digits, for an object in parts with their

@@ -1,14 +1,5 @@
 public import WaybillCore
 
-/// A checksum that the client sends in advance and the store verifies. The content is read once more for it, before the
-/// request.
-public enum S3Checksum: String, Sendable, Hashable, CaseIterable {
-    /// `Content-MD5`, which every store accepts.
-    case md5
-    /// `x-amz-checksum-sha256`.
-    case sha256
-}
-
 /// The properties of a store that speaks the protocol of Amazon S3, as values that can be changed for other versions of
 /// it.
 ///
@@ -71,13 +62,14 @@ public struct S3Profile: Sendable, Hashable {
 
     /// Amazon S3.
     public static let aws = S3Profile("Amazon S3", "https://s3.{region}.amazonaws.com") {
-        $0.checksums = [.md5, .sha256]
+        $0.checksums = Set(S3Checksum.allCases)
         $0.supportsConditionalWrites = true
     }
-    /// Cloudflare R2. The endpoint contains the account.
+    /// Cloudflare R2. The endpoint contains the account. By its table of checksum types, a CRC of the whole object must be
+    /// the CRC-64.
     public static let r2 = S3Profile("Cloudflare R2", nil, .path) {
         $0.defaultRegion = "auto"
-        $0.checksums = [.md5, .sha256]
+        $0.checksums = [.md5, .sha256, .crc64NVME]
         $0.supportsConditionalWrites = true
     }
     /// Aliyun OSS by the protocol of S3. ``AliyunOSSClient`` verifies more.

@@ -34,6 +34,8 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
     /// Whether the client signs with a secret other than the store's.
     var hasOtherSecret = false
     var hasCallback = false
+    /// Whether the object must not exist.
+    var isConditional = false
     /// The stall limit of the client; the default is 15 s.
     var stall: Duration?
     let arrange: @Sendable (OSSStore) -> Void
@@ -42,6 +44,8 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
     var requests: [OSSOperation: Int]
     /// How often the object was made; by default 1 if it is stored.
     var timesStored: Int?
+    /// Whether the outcome of the failure is unknown.
+    var isUnknown = false
     /// Whether the client has corrected its clock.
     var correctsClock = false
 
@@ -63,7 +67,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
         return copy
     }
 
-    static let all = skewed + busy + broken + wrongResponses + refused + unknownRequests + hostile
+    static let all = skewed + busy + broken + wrongResponses + refused + conditional + unknownRequests + hostile
 
     /// The rows that apply to the protocol of S3, which has neither callbacks nor a checksum of an object in parts.
     static let s3 = all.filter { row in
@@ -78,7 +82,10 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
                 $0.requests[.initiate] = 2
             }
             guard case .fails(let code, let storeCode?, let isStored) = row.end else { return }
-            let codes = ["SecurityTokenExpired": "ExpiredToken", "ServiceUnavailable": "SlowDown"]
+            let codes = [
+                "SecurityTokenExpired": "ExpiredToken", "ServiceUnavailable": "SlowDown",
+                "FileAlreadyExists": "PreconditionFailed",
+            ]
             $0.end = .fails(code, storeCode: codes[storeCode] ?? storeCode, isStored: isStored)
         }
     }
@@ -198,6 +205,36 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
             "tokens that always ran out", .put, .fails(.rejected, storeCode: "SecurityTokenExpired"), [.putObject: 2]
         ) { $0.fail(.tokenExpired, times: nil) }.with { $0.tokens = ["tok3n-first", "tok3n-second"] },
     ]
+
+    /// A conditional write that is rejected because of its own earlier request, or because of another object.
+    static let conditional: [FaultRow] = [
+        FaultRow("its own object, of a lost response that a query missed", .put, .foundStored, [.putObject: 2]) {
+            $0.fail(.storeThenDrop, on: .putObject)
+            $0.fail(.refused(status: 404, code: "NoSuchKey"), on: .headObject)
+        },
+        FaultRow("its own object, after an error", .put, .foundStored, [.putObject: 2, .headObject: 1]) {
+            $0.fail(.xml(status: 503, .cut), on: .putObject)
+        },
+        FaultRow("its own object in parts, after an error", .parts, .foundStored, [.complete: 2, .headObject: 1]) {
+            $0.fail(.xml(status: 503, .cut), on: .complete)
+        },
+        FaultRow(
+            "another object of the same size", .put, .fails(.rejected, storeCode: "FileAlreadyExists"), [.putObject: 2]
+        ) {
+            $0.put("k", [UInt8](repeating: 7, count: 300_000))
+            $0.fail(.busy(), on: .putObject)
+        }.with { $0.timesStored = 1 },
+        FaultRow(
+            "an object that a query can't compare", .put, .fails(.rejected, storeCode: "FileAlreadyExists"),
+            [.putObject: 2]
+        ) {
+            $0.fail(.xml(status: 503, .cut), on: .putObject)
+            $0.fail(.denied, on: .headObject, times: nil)
+        }.with {
+            $0.timesStored = 1
+            $0.isUnknown = true
+        },
+    ].map { row in row.with { $0.isConditional = true } }
 
     static let unknownRequests: [FaultRow] = OSSSignatureVersion.allCases.flatMap { version in
         [nil, "tok3n-of-mine"].map { token in

@@ -38,6 +38,7 @@ import WaybillStores
             #expect(error?.code == code, details)
             #expect(storeCode == nil || error?.storeCode == storeCode, details)
             #expect(error?.isStored == isStored, details)
+            if row.isConditional { #expect((error?.outcome == .unknown) == row.isUnknown, details) }
             #expect((state.object("k")?.timesStored ?? 0) == row.timesStored ?? (isStored ? 1 : 0), details)
         } else {
             let stored = try #require(try? result.get(), details)
@@ -101,7 +102,7 @@ import WaybillStores
                 path = try? folder.write("file", bytes)
                 guard path != nil else { preconditionFailure("no file") }
             }
-            return .success(try await client.store(bytes, file: path, hasCallback: row.hasCallback))
+            return .success(try await client.store(bytes, file: path, row))
         } catch {
             return .failure(error)
         }
@@ -120,7 +121,7 @@ private protocol FaultClient: Sendable {
     var clockCorrection: Double { get }
 
     /// Stores bytes, or the file that has them, as the object `k`.
-    func store(_ bytes: [UInt8], file: String?, hasCallback: Bool) async throws(StoreError) -> any FaultResult
+    func store(_ bytes: [UInt8], file: String?, _ row: FaultRow) async throws(StoreError) -> any FaultResult
 }
 
 /// A stored object of a client.
@@ -133,10 +134,11 @@ extension S3StoredObject: FaultResult {}
 
 extension AliyunOSSClient: FaultClient {
     fileprivate func store(
-        _ bytes: [UInt8], file: String?, hasCallback: Bool
+        _ bytes: [UInt8], file: String?, _ row: FaultRow
     ) async throws(StoreError) -> any FaultResult {
         var options = OSSObjectOptions()
-        if hasCallback { options.callback = OSSCallback(["http://127.0.0.1:9/"], body: "k=${object}") }
+        options.forbidsOverwrite = row.isConditional
+        if row.hasCallback { options.callback = OSSCallback(["http://127.0.0.1:9/"], body: "k=${object}") }
         guard let file else { return try await put(.data(bytes), to: "k", options: options) }
         return try await upload(file: file, to: "k", options: options)
     }
@@ -144,10 +146,12 @@ extension AliyunOSSClient: FaultClient {
 
 extension S3Client: FaultClient {
     fileprivate func store(
-        _ bytes: [UInt8], file: String?, hasCallback: Bool
+        _ bytes: [UInt8], file: String?, _ row: FaultRow
     ) async throws(StoreError) -> any FaultResult {
-        guard let file else { return try await put(.data(bytes), to: "k") }
-        return try await upload(file: file, to: "k")
+        var options = S3ObjectOptions()
+        if row.isConditional { options.condition = .isAbsent }
+        guard let file else { return try await put(.data(bytes), to: "k", options: options) }
+        return try await upload(file: file, to: "k", options: options)
     }
 }
 
