@@ -8,6 +8,7 @@ socket. botocore receives the request without the signature. It computes the has
 requests, whose bodies the test store has verified.
 """
 
+import base64
 import collections
 import datetime
 import json
@@ -23,6 +24,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 COMPACT = "%Y%m%dT%H%M%SZ"
+ADDED_TO_FORM = {"x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-security-token"}
 ADDED = {"authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token"}
 tally = Tally()
 
@@ -74,6 +76,30 @@ def url(line, credentials):
     tally.same(line["what"], ours, items(theirs.url))
 
 
+def form(line, credentials):
+    """Signs the conditions of a form again with the signer of generate_presigned_post."""
+    ours = dict(line["form"])
+    tally.same(f'{line["what"]}, names of fields are unique', len(ours), len(line["form"]))
+    at(ours["x-amz-date"])
+    policy = json.loads(base64.b64decode(ours["policy"]))
+    given = [one for one in policy["conditions"] if not (isinstance(one, dict) and ADDED_TO_FORM & set(one))]
+    theirs = AWSRequest(method="POST", url="https://examplebucket.s3.eu-west-1.amazonaws.com/")
+    theirs.context["s3-presign-post-fields"] = {}
+    theirs.context["s3-presign-post-policy"] = {"expiration": policy["expiration"], "conditions": list(given)}
+    signer = botocore.auth.S3SigV4PostAuth(credentials, "s3", line["region"])
+    signer.add_auth(theirs)
+    wanted = theirs.context["s3-presign-post-fields"]
+    signed = json.loads(base64.b64decode(wanted["policy"]))
+    tally.same(f'{line["what"]}, names of fields', sorted(ours), sorted(wanted))
+    for name in sorted(set(wanted) - {"policy", "x-amz-signature"}):
+        tally.same(f'{line["what"]}, {name}', ours.get(name), wanted[name])
+    key = lambda one: json.dumps(one, sort_keys=True)
+    tally.same(f'{line["what"]}, conditions', sorted(policy["conditions"], key=key), sorted(signed["conditions"], key=key))
+    # The text of the policy differs in its spaces, so the signature is that of our text.
+    theirs.context["timestamp"] = ours["x-amz-date"]
+    tally.same(f'{line["what"]}, signature', ours["x-amz-signature"], signer.signature(ours["policy"], theirs))
+
+
 def main():
     run = subprocess.run([sys.argv[1], "s3"], stdout=subprocess.PIPE, text=True, timeout=300)
     tally.same("exit status of VendorRequests", run.returncode, 0)
@@ -83,13 +109,17 @@ def main():
 
         def steps():
             credentials = Credentials(line["id"], line["secret"], line.get("token"))
+            if "form" in line:
+                form(line, credentials)
+                counts["form" + (" with token" if line.get("token") else "")] += 1
+                return
             is_url = "X-Amz-Signature=" in line["target"]
             (url if is_url else header)(line, credentials)
             kind = "URL" if is_url else "header with hash" if "body" in line else "sent" if "payload" in line else "header"
             counts[kind + (" with token" if line.get("token") else "")] += 1
 
         tally.run(line["what"], steps)
-    kinds = ["URL", "header", "header with hash", "sent"]
+    kinds = ["URL", "form", "header", "header with hash", "sent"]
     tally.same("kinds of requests", sorted(counts), sorted(kinds + [f"{kind} with token" for kind in kinds]))
     tally.check("number of requests", sum(counts.values()) >= 1_000, sum(counts.values()))
     listed = ", ".join(f"{counts[name]} {name}" for name in sorted(counts))

@@ -12,6 +12,8 @@ protocol SignatureV4Rules: SendableMetatype {
     static var terminator: String { get }
     /// The lower-case prefix of the store's own header fields, all of which are signed.
     static var fieldPrefix: String { get }
+    /// The field of a signed form with the name of the algorithm.
+    static var formAlgorithmField: String { get }
     /// The names of the query items in a presigned URL.
     static var itemNames: SignatureV4ItemNames { get }
     /// The name of the list of fields in `Authorization`.

@@ -23,7 +23,7 @@ extension OSSWork {
 
     /// Returns the signature type of a form from its fields.
     static func kind(of form: OSSForm) -> OSSSignatureKind {
-        if form.value("x-oss-signature-version") != nil { return .v4Form }
+        if form.value("x-oss-signature-version") ?? form.value("x-amz-algorithm") != nil { return .v4Form }
         return form.value("OSSAccessKeyId") != nil ? .v1Form : .none
     }
 
@@ -31,12 +31,16 @@ extension OSSWork {
         let kind = Self.kind(of: form)
         guard kind != .none else { throw OSSRefusal.denied("Anonymous forms are forbidden for this bucket.") }
         guard let encoded = form.value("policy") else { throw Self.incomplete("policy") }
-        let account = kind == .v4Form ? try checkV4(form, encoded) : try checkV1(form, encoded)
-        try gate.checkToken(account, form.value("x-oss-security-token"))
+        let prefix = settings.dialect.prefix
+        let account =
+            settings.dialect == .s3
+            ? try checkS3(form, encoded) : kind == .v4Form ? try checkV4(form, encoded) : try checkV1(form, encoded)
+        try gate.checkToken(account, form.value("\(prefix)security-token"))
         let policy = try OSSPolicy(encoded: encoded)
         if kind == .v4Form {
-            let needed = ["x-oss-signature-version", "x-oss-credential", "x-oss-date"]
-            for name in needed + (account.token == nil ? [] : ["x-oss-security-token"]) where !policy.wants(name) {
+            let algorithm = settings.dialect == .s3 ? "x-amz-algorithm" : "x-oss-signature-version"
+            let needed = [algorithm, "\(prefix)credential", "\(prefix)date"]
+            for name in needed + (account.token == nil ? [] : ["\(prefix)security-token"]) where !policy.wants(name) {
                 throw OSSPolicy.invalid("The policy has no condition for \(name).", ec: "0006-00000223")
             }
         }
@@ -47,6 +51,24 @@ extension OSSWork {
             name == "bucket" ? call.bucket : form.fields.first { $0.name.lowercased() == name }?.value.text
         }
         if let violation { throw violation }
+    }
+
+    private func checkS3(_ form: OSSForm, _ policy: String) throws -> OSSAccount {
+        let names = ["x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature"]
+        let values = try names.map { name in
+            guard let value = form.value(name) else { throw Self.incomplete(name) }
+            return value
+        }
+        let words = values[1].split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard values[0] == "AWS4-HMAC-SHA256", words.count == 5, words[2] == settings.region, words[3] == "s3",
+            words[4] == "aws4_request", values[2].hasPrefix(words[1]), StoreDate.fromCompact(values[2]) != nil
+        else { throw OSSRefusal.badRequest("The credential or date is invalid.") }
+        let account = try gate.account(words[0])
+        let key = OSSSignatures.chain(Array("AWS4\(account.secret)".utf8), Array(words.dropFirst()) + [policy])
+        guard StoreText.hex(key) == values[3] else {
+            throw gate.mismatch(account, values[3], Array(policy.utf8), canonicalRequest: nil)
+        }
+        return account
     }
 
     private func checkV1(_ form: OSSForm, _ policy: String) throws -> OSSAccount {
@@ -105,6 +127,7 @@ extension OSSWork {
         }
         let ofSignature: Set = [
             "x-oss-signature", "x-oss-signature-version", "x-oss-credential", "x-oss-date", "x-oss-content-type",
+            "x-amz-signature", "x-amz-algorithm", "x-amz-credential",
         ]
         return Self.kept(fields).filter { !ofSignature.contains($0.key) }
     }

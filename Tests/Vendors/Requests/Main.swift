@@ -16,6 +16,7 @@ import FoundationEssentials
             for line in try await QiniuTable.lines() { try say(line) }
         case "s3":
             for line in try S3Table.lines() { try say(line) }
+            for line in try PolicyTable.s3Lines() { try say(line) }
             for line in try await S3SentTable.lines() { try say(line) }
         default: throw UsageError(text: "which store? There are: oss, qiniu, s3")
         }

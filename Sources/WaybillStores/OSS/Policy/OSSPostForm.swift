@@ -3,7 +3,7 @@ public import Waybill
 public import WaybillCore
 public import WaybillMultipart
 
-/// The signed fields of a form that can be posted to OSS. ``OSSPostPolicy`` creates them, usually on a server, for a
+/// The signed fields of a form that can be posted to OSS or a store of S3. ``OSSPostPolicy`` creates them, usually on a server, for a
 /// client that has no secret.
 ///
 /// ```swift
@@ -49,7 +49,8 @@ public struct OSSPostForm: Sendable, Hashable {
             throw StoreError(.presignedMalformed, "The URL of the form must begin with http:// or https://.")
         }
         let names = Set(fields.map { $0.name.lowercased() })
-        guard names.contains("policy"), names.contains("signature") || names.contains("x-oss-signature") else {
+        let signatures: Set = ["signature", "x-oss-signature", "x-amz-signature"]
+        guard names.contains("policy"), !names.isDisjoint(with: signatures) else {
             throw StoreError(
                 .presignedMalformed,
                 "The form has no policy or no signature. Check the server's response, including the names of the "
@@ -79,7 +80,8 @@ public struct OSSPostForm: Sendable, Hashable {
                 .presignedExpired,
                 "The signed form expired at \(StoreDate.iso8601(expiration)). Request a new one from the server.")
         }
-        try OSSName.checkKey(key)
+        let isS3 = fields.contains { $0.name.lowercased() == "x-amz-signature" }
+        if isS3 { try S3Name.checkKey(key) } else { try OSSName.checkKey(key) }
         guard key.utf8.starts(with: keyPrefix.utf8) else {
             throw StoreError(
                 .invalidKey,

@@ -18,21 +18,25 @@ extension OSSPostPolicy {
     public func form(
         at url: String, rules: OSSSigningRules, credentials: StoreCredentials, date: Date = .now
     ) throws(StoreError) -> OSSPostForm {
+        switch rules.version {
+        case .v1:
+            try check(credentials, date, lifetime: .max)
+            return try formV1(at: url, credentials: credentials)
+        case .v4: return try formV4(at: url, scope: try rules.scope(at: date), credentials: credentials)
+        }
+    }
+
+    private func check(_ credentials: StoreCredentials, _ date: Date, lifetime limit: Int64) throws(StoreError) {
         try credentials.check()
         let lifetime = StoreDate.seconds(expiration) - StoreDate.seconds(date)
         guard lifetime > 0 else {
             throw StoreError(.invalidExpiration, "The expiration of the policy is in the past. Choose a later date.")
         }
-        switch rules.version {
-        case .v1: return try formV1(at: url, credentials: credentials)
-        case .v4:
-            guard lifetime <= 604_800 else {
-                throw StoreError(
-                    .invalidExpiration,
-                    "The policy is valid for more than seven days, the limit of version 4 signatures. Choose an "
-                        + "earlier date.")
-            }
-            return try formV4(at: url, rules: rules, credentials: credentials, date: date)
+        guard lifetime <= limit else {
+            throw StoreError(
+                .invalidExpiration,
+                "The policy is valid for more than seven days, the limit of version 4 signatures. Choose an earlier "
+                    + "date.")
         }
     }
 
@@ -50,23 +54,26 @@ extension OSSPostPolicy {
         return try OSSPostForm(url: url, fields: fields, expiration: expiration, keyPrefix: keyPrefix)
     }
 
-    private func formV4(
-        at url: String, rules: OSSSigningRules, credentials: StoreCredentials, date: Date
+    /// Signs the policy with version 4. Only the names of the fields differ between the stores.
+    func formV4<Rules: SignatureV4Rules>(
+        at url: String, scope: SignatureV4<Rules>.Scope, credentials: StoreCredentials
     ) throws(StoreError) -> OSSPostForm {
-        let scope = try rules.scope(at: date)
+        try check(credentials, scope.date, lifetime: 604_800)
+        let prefix = Rules.fieldPrefix
         var fields = [
-            OSSPostForm.Field("x-oss-signature-version", OSSSignatureV4.algorithm),
-            OSSPostForm.Field("x-oss-credential", "\(credentials.accessKeyID)/\(scope.text)"),
-            OSSPostForm.Field("x-oss-date", StoreDate.compact(date)),
+            OSSPostForm.Field(Rules.formAlgorithmField, Rules.algorithm),
+            OSSPostForm.Field("\(prefix)credential", "\(credentials.accessKeyID)/\(scope.text)"),
+            OSSPostForm.Field("\(prefix)date", StoreDate.compact(scope.date)),
         ]
         if let token = credentials.securityToken {
-            fields.append(OSSPostForm.Field("x-oss-security-token", token.value))
+            fields.append(OSSPostForm.Field("\(prefix)security-token", token.value))
         }
         var policy = self
         for field in fields { policy.add(field.name, field.value.value) }
-        let text = MessageAuthentication.base64(Array(try policy.json().utf8))
-        let signature = OSSSignatureV4.signature(text, secret: credentials.accessKeySecret, scope: scope)
-        fields += [OSSPostForm.Field("policy", text), OSSPostForm.Field("x-oss-signature", signature)]
+        let json = try policy.json(escapesDollars: Rules.self == OSSSignatureRules.self)
+        let text = MessageAuthentication.base64(Array(json.utf8))
+        let signature = SignatureV4<Rules>.signature(text, secret: credentials.accessKeySecret, scope: scope)
+        fields += [OSSPostForm.Field("policy", text), OSSPostForm.Field("\(prefix)signature", signature)]
         return try OSSPostForm(url: url, fields: fields, expiration: expiration, keyPrefix: keyPrefix)
     }
 

@@ -52,14 +52,20 @@ public struct OSSPostPolicy: Sendable, Hashable {
     ///
     /// - Throws: ``StoreError/Code/invalidPolicy``.
     /// - Complexity: O(n) for n bytes.
-    public func json() throws(StoreError) -> String {
+    public func json() throws(StoreError) -> String { try json(escapesDollars: true) }
+
+    /// Returns the policy as JSON, with `\$` for each dollar sign in a value if the store treats `$` as the start of a
+    /// variable. OSS does; JSON has no such escape, so other stores may reject it.
+    func json(escapesDollars: Bool) throws(StoreError) -> String {
         guard !conditions.isEmpty else {
             throw StoreError(
                 .invalidPolicy,
-                "The policy has no conditions, and OSS rejects such policies. Add at least a condition for the bucket.")
+                "The policy has no conditions, and stores reject such policies. Add at least a condition for the "
+                    + "bucket.")
         }
+        let writer = PolicyText(escapesDollars: escapesDollars)
         var texts: [String] = []
-        for condition in conditions { texts.append(try PolicyText.json(of: condition)) }
+        for condition in conditions { texts.append(try writer.json(of: condition)) }
         return "{\"expiration\":\"\(StoreDate.iso8601(expiration))\",\"conditions\":[\(texts.joined(separator: ","))]}"
     }
 
@@ -75,8 +81,10 @@ public struct OSSPostPolicy: Sendable, Hashable {
 }
 
 /// Formats conditions as JSON.
-private enum PolicyText {
-    static func json(of condition: OSSPostPolicy.Condition) throws(StoreError) -> String {
+private struct PolicyText {
+    let escapesDollars: Bool
+
+    func json(of condition: OSSPostPolicy.Condition) throws(StoreError) -> String {
         switch condition {
         case .exactly(let field, let value):
             try check(field)
@@ -98,7 +106,7 @@ private enum PolicyText {
         }
     }
 
-    private static func check(_ field: String) throws(StoreError) {
+    private func check(_ field: String) throws(StoreError) {
         guard !field.isEmpty else {
             throw StoreError(.invalidPolicy, "A condition of the policy has an empty field name.")
         }
@@ -109,22 +117,22 @@ private enum PolicyText {
         }
     }
 
-    private static func variable(_ field: String) throws(StoreError) -> String {
+    private func variable(_ field: String) throws(StoreError) -> String {
         try check(field)
         return "\"$\(quoted(field).dropFirst())"
     }
 
-    private static func list(_ values: [String], of field: String) throws(StoreError) -> String {
+    private func list(_ values: [String], of field: String) throws(StoreError) -> String {
         guard !values.isEmpty else {
             throw StoreError(.invalidPolicy, "The policy has no values for the field \(StoreError.shown(field)).")
         }
         return "[\(values.map(quoted).joined(separator: ","))]"
     }
 
-    /// Returns a JSON string with `\$` for each dollar sign, because OSS treats `$` as the start of a variable.
-    private static func quoted(_ text: String) -> String {
+    private func quoted(_ text: String) -> String {
+        guard escapesDollars else { return JSONText.quoted(text) }
         // Replace bytes: a combining mark after the dollar sign would make it part of another Character.
-        String(
+        return String(
             decoding: JSONText.quoted(text).utf8.flatMap { $0 == UInt8(ascii: "$") ? [0x5C, $0] : [$0] }, as: UTF8.self)
     }
 }

@@ -7,6 +7,7 @@ enum OSSSignatureRules: SignatureV4Rules {
     static let keyPrefix = "aliyun_v4"
     static let terminator = "aliyun_v4_request"
     static let fieldPrefix = "x-oss-"
+    static let formAlgorithmField = "x-oss-signature-version"
     static let itemNames = SignatureV4ItemNames(
         algorithm: "x-oss-signature-version", date: "x-oss-date", expires: "x-oss-expires",
         credential: "x-oss-credential", list: "x-oss-additional-headers", token: "x-oss-security-token",

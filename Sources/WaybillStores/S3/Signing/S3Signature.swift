@@ -7,6 +7,7 @@ enum S3SignatureRules: SignatureV4Rules {
     static let keyPrefix = "AWS4"
     static let terminator = "aws4_request"
     static let fieldPrefix = "x-amz-"
+    static let formAlgorithmField = "x-amz-algorithm"
     static let itemNames = SignatureV4ItemNames(
         algorithm: "X-Amz-Algorithm", date: "X-Amz-Date", expires: "X-Amz-Expires", credential: "X-Amz-Credential",
         list: "X-Amz-SignedHeaders", token: "X-Amz-Security-Token", signature: "X-Amz-Signature")
