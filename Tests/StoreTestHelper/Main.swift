@@ -128,13 +128,14 @@ private enum S3Upload {
 ///
 ///     StoreTestHelper outbox PATH
 ///
-/// It uses the account `test` of either store. It prints the number of delivered items.
+/// It uses the account `test` of each store. It prints the number of delivered items.
 private enum OutboxDelivery {
     static func run(_ path: String) async throws(OutboxError) {
         var configuration = Outbox.Configuration()
-        configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]
+        configuration.kinds = [DurableOSSUpload.self, DurableS3Upload.self, DurableQiniuUpload.self]
+        let keys = CredentialProvider.fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
         configuration.credentials = StoreAccounts(
-            oss: ["test": .fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))],
+            oss: ["test": keys], s3: ["test": keys],
             qiniu: ["test": .keys(QiniuKeys(accessKey: "ak", secretKey: .secret("sk")), bucket: "photos")])
         configuration.retry = OutboxRetry(maxAttempts: 20, baseDelay: .milliseconds(1), maxDelay: .milliseconds(20))
         configuration.retryBudget = nil

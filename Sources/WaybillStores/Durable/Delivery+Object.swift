@@ -1,8 +1,16 @@
+import FoundationEssentials
+import HTTPTypes
 import Waybill
 import WaybillCore
 import WaybillMultipart
 
 extension Delivery {
+    /// Returns the clock of an endpoint, which the deliveries of the same accounts share.
+    func clock(of endpoint: String, _ now: @escaping @Sendable () -> Date) -> StoreClock {
+        let make = { StoreClock(now: now) }
+        return (credentials as? StoreAccounts)?.clock(of: endpoint, make) ?? make()
+    }
+
     /// Runs the requests of an object and reports their progress as that of a single upload.
     func run<Value: Sendable>(
         isEncrypted: Bool, _ work: @escaping @Sendable (ObjectRun) async throws(StoreError) -> Value
@@ -58,6 +66,20 @@ extension DurableFile {
     static func refused(_ message: String) -> StoreError {
         StoreError(StoreError.Code(UploadError.Code.notDurable.description), message)
     }
+
+    /// Throws for a header field with a secret.
+    static func checkSecrets(in headers: HTTPFields) throws(StoreError) {
+        for field in headers where secretFields.contains(field.name.canonicalName) {
+            throw refused(
+                "The header field \(field.name) contains a secret, and secrets are not saved. Use a named account "
+                    + "instead.")
+        }
+    }
+
+    private static let secretFields: Set<String> = [
+        "authorization", "cookie", "proxy-authorization", "x-oss-security-token", "x-amz-security-token",
+        "x-oss-server-side-encryption-customer-key", "x-amz-server-side-encryption-customer-key",
+    ]
 
     /// Returns an examined file with a path that is independent of the working directory.
     static func examined(at path: String) async throws(StoreError) -> DurableFile {

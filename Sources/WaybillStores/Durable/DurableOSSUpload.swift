@@ -110,11 +110,7 @@ public struct DurableOSSUpload: DurableUpload {
         guard let bucket = bucket ?? configuration.bucket else {
             throw StoreError(.invalidBucket, "No bucket is specified. Specify one, or set one in the configuration.")
         }
-        if let field = options.headers.first(where: { Self.secretFields.contains($0.name.canonicalName) }) {
-            throw DurableFile.refused(
-                "The header field \(field.name) contains a secret, and secrets are not saved. Use a named account "
-                    + "instead.")
-        }
+        try DurableFile.checkSecrets(in: options.headers)
         var options = options
         // Persist the derived type: the table of file extensions can change in the next release.
         options.contentType = try options.fields(for: key)[.contentType]
@@ -156,11 +152,6 @@ public struct DurableOSSUpload: DurableUpload {
     var isInParts: Bool { file.pending == nil && (file.count ?? 0) > max(0, sending.singleRequestLimit) }
 
     var source: DurableFile { file }
-
-    private static let secretFields: Set<String> = [
-        "authorization", "cookie", "proxy-authorization", "x-oss-security-token",
-        "x-oss-server-side-encryption-customer-key",
-    ]
 }
 
 extension DurableOSSUpload: CustomStringConvertible, CustomReflectable {

@@ -9,11 +9,11 @@ import WaybillCore
 ///
 /// ```swift
 /// configuration.credentials = StoreAccounts(
-///     oss: ["scans": .environment()], qiniu: ["photos": .keys(keys, bucket: "photos")], others: table)
-/// configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]
+///     oss: ["scans": .environment()], s3: ["backup": .awsEnvironment()], qiniu: ["photos": .keys(keys, bucket: "photos")], others: table)
+/// configuration.kinds = [DurableOSSUpload.self, DurableS3Upload.self, DurableQiniuUpload.self]
 /// ```
 ///
-/// Unknown names are resolved by `others`, whose secret must have the format of a token server: for OSS the JSON that
+/// Unknown names are resolved by `others`, whose secret must have the format of a token server: for OSS and S3 the JSON that
 /// ``StoreCredentials/init(json:)`` parses, for Qiniu an upload token or JSON with `accessKey` and `secretKey`. Any
 /// other ``/Waybill/NamedCredentials`` can be used without this class in the same way.
 ///
@@ -25,7 +25,14 @@ public final class StoreAccounts: NamedCredentials {
         var sharedClients: [QiniuAccountKey: QiniuClient] = [:]
     }
 
+    /// A store whose accounts are pairs of keys.
+    enum KeyStore {
+        case oss
+        case s3
+    }
+
     private let oss: [String: CredentialProvider]
+    private let s3: [String: CredentialProvider]
     private let qiniu: [String: QiniuTokens]
     fileprivate let others: any NamedCredentials
     private let state = Locked(State())
@@ -34,13 +41,15 @@ public final class StoreAccounts: NamedCredentials {
     ///
     /// - Parameters:
     ///   - oss: The credential providers for Aliyun OSS, by name.
+    ///   - s3: The credential providers for stores of S3, by name.
     ///   - qiniu: The sources of upload tokens for Qiniu, by name.
     ///   - others: The resolver of all other names: credentials of forms, and accounts in text format.
     public init(
-        oss: [String: CredentialProvider] = [:], qiniu: [String: QiniuTokens] = [:],
-        others: any NamedCredentials = CredentialTable { _ in nil }
+        oss: [String: CredentialProvider] = [:], s3: [String: CredentialProvider] = [:],
+        qiniu: [String: QiniuTokens] = [:], others: any NamedCredentials = CredentialTable { _ in nil }
     ) {
         self.oss = oss
+        self.s3 = s3
         self.qiniu = qiniu
         self.others = others
     }
@@ -49,7 +58,12 @@ public final class StoreAccounts: NamedCredentials {
     /// format.
     public func credential(named name: String) async throws -> Secret? { try await others.credential(named: name) }
 
-    func ossProvider(named name: String) -> CredentialProvider? { oss[name] }
+    func provider(named name: String, of store: KeyStore) -> CredentialProvider? {
+        switch store {
+        case .oss: oss[name]
+        case .s3: s3[name]
+        }
+    }
 
     func qiniuTokens(named name: String) -> QiniuTokens? { qiniu[name] }
 
@@ -88,9 +102,9 @@ struct QiniuAccountKey: Sendable, Hashable {
 }
 
 extension NamedCredentials {
-    /// Returns the credential provider of an OSS account.
-    func ossAccount(_ name: String) -> CredentialProvider {
-        if let known = (self as? StoreAccounts)?.ossProvider(named: name) { return known }
+    /// Returns the credential provider of an account of a store.
+    func storeAccount(_ name: String, of store: StoreAccounts.KeyStore) -> CredentialProvider {
+        if let known = (self as? StoreAccounts)?.provider(named: name, of: store) { return known }
         let texts = texts
         return CredentialProvider.federated {
             try StoreCredentials(json: Array(try await texts.text(of: name).value.utf8))
@@ -131,7 +145,7 @@ extension NamedCredentials {
 extension StoreAccounts: CustomStringConvertible, CustomReflectable {
     /// The names of the accounts.
     public var description: String {
-        "accounts \((oss.keys.sorted() + qiniu.keys.sorted()).map { StoreError.shown($0) }.joined(separator: ", "))"
+        "accounts \((oss.keys.sorted() + s3.keys.sorted() + qiniu.keys.sorted()).map { StoreError.shown($0) }.joined(separator: ", "))"
     }
     /// The description only.
     public var customMirror: Mirror { Mirror(self, children: ["accounts": description]) }

@@ -41,13 +41,11 @@ struct FileUpload: Sendable {
             run.addStored(bytes: size)
             return (StoreCaller.CallResult(response: response, wasSame: true), .whole)
         }
-        guard size > max(0, (multipart.singleRequestLimit ?? settings.singleRequestLimit).bytes) else {
+        guard isInParts(size) else {
             let body = try FileBody.range(0..<size, of: source)
             return (try await object.put(body, run), .whole)
         }
-        let plan = try PartPlan(
-            objectSize: size, preferredPartSize: multipart.partSize ?? settings.partSize,
-            limits: object.limits)
+        let plan = try plan(for: size)
         var subject = ResumeSubject(
             endpoint: settings.endpoint, bucket: object.bucket, key: object.key, source: source, path: path,
             partSize: plan.partSize)
@@ -62,6 +60,17 @@ struct FileUpload: Sendable {
         let claim = try await folder.claim(subject)
         defer { claim.close() }
         return try await uploadParts(source, plan, (claim, subject), run)
+    }
+
+    /// Whether a file of a size is uploaded in parts.
+    func isInParts(_ size: Int64) -> Bool {
+        size > max(0, (multipart.singleRequestLimit ?? settings.singleRequestLimit).bytes)
+    }
+
+    /// Returns the division of a file into parts.
+    func plan(for size: Int64) throws(StoreError) -> PartPlan {
+        try PartPlan(
+            objectSize: size, preferredPartSize: multipart.partSize ?? settings.partSize, limits: object.limits)
     }
 
     /// Discards the record of an upload and the parts that the store has.

@@ -9,6 +9,7 @@ import WaybillCore
 /// Both stores, a directory with an outbox, and what durable uploads need.
 final class DurableFixture: Sendable {
     let oss: OSSStore
+    let s3: OSSStore
     let qiniu: QiniuStore
     let folder: TemporaryDirectory
     let session = UploadSession()
@@ -17,6 +18,7 @@ final class DurableFixture: Sendable {
         _ ossSettings: OSSStoreSettings = OSSStoreSettings(), _ qiniuSettings: QiniuStoreSettings = QiniuStoreSettings()
     ) throws {
         oss = try OSSStore(ossSettings)
+        s3 = try OSSStore(S3Fixture.settings)
         qiniu = try QiniuStore(qiniuSettings)
         folder = try TemporaryDirectory()
     }
@@ -25,7 +27,9 @@ final class DurableFixture: Sendable {
     static let qiniuKeys = QiniuKeys(accessKey: "ak", secretKey: .secret("sk"))
 
     static var accounts: StoreAccounts {
-        StoreAccounts(oss: ["test": .fixed(ossKeys)], qiniu: ["test": .keys(qiniuKeys, bucket: "photos")])
+        StoreAccounts(
+            oss: ["test": .fixed(ossKeys)], s3: ["test": .fixed(ossKeys)],
+            qiniu: ["test": .keys(qiniuKeys, bucket: "photos")])
     }
 
     /// Parts of 100 KiB above 150,000 bytes.
@@ -40,6 +44,20 @@ final class DurableFixture: Sendable {
             configuration.singleRequestLimit = .bytes(150_000)
             return configuration
         }
+    }
+
+    /// Parts of 100 KiB above 150,000 bytes.
+    var s3Configuration: S3Client.Configuration {
+        var profile = S3Profile.aws
+        profile.minimumPartSize = .bytes(102_400)
+        var configuration = S3Client.Configuration(profile, bucket: "examplebucket")
+        configuration.endpoint = s3.endpoint
+        configuration.region = "us-east-1"
+        configuration.allowsUnencrypted = true
+        configuration.partSize = .bytes(102_400)
+        configuration.maximumConcurrentParts = 2
+        configuration.singleRequestLimit = .bytes(150_000)
+        return configuration
     }
 
     /// Parts of 1 MiB above 256 KiB.
@@ -67,6 +85,16 @@ final class DurableFixture: Sendable {
             file: path, to: key, configuration: ossConfiguration, credential: credential, options: options)
     }
 
+    func toS3(
+        _ path: String, _ checksum: S3Checksum? = nil, _ change: (inout S3ObjectOptions) -> Void = { _ in }
+    ) async throws -> DurableS3Upload {
+        var (options, configuration) = (S3ObjectOptions(), s3Configuration)
+        change(&options)
+        configuration.checksum = checksum
+        return try await DurableS3Upload(
+            file: path, to: "k", configuration: configuration, credential: "test", options: options)
+    }
+
     func toQiniu(
         _ path: String, _ key: String? = "k", credential: String = "test", policy: QiniuPutPolicy? = nil
     ) async throws -> DurableQiniuUpload {
@@ -89,7 +117,7 @@ final class DurableFixture: Sendable {
         _ accounts: any NamedCredentials = accounts, _ change: (inout Outbox.Configuration) -> Void = { _ in }
     ) async throws -> Outbox {
         var configuration = Outbox.Configuration()
-        configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]
+        configuration.kinds = [DurableOSSUpload.self, DurableS3Upload.self, DurableQiniuUpload.self]
         configuration.credentials = accounts
         configuration.retry = OutboxRetry(maxAttempts: 5, baseDelay: .milliseconds(1), maxDelay: .milliseconds(5))
         configuration.jitter = { 0.5 }

@@ -12,46 +12,57 @@ import WaybillCore
     private static let size = 96 << 20
     private static let partSize = 4 << 20
 
-    @Test func `a killed OSS delivery resumes from the parts of the store`() async throws {
+    @Test(arguments: [false, true])
+    func `a killed delivery to OSS or S3 resumes from the parts of the store`(_ isS3: Bool) async throws {
         var random = SeededGenerator()
         let fixture = try DurableFixture()
         let disk = try TemporaryDirectory.forSparseFiles()
         let path = try Self.file(in: disk, &random)
-        var configuration = try fixture.ossConfiguration
-        configuration.partSize = .bytes(Int64(Self.partSize))
-        configuration.maximumConcurrentParts = 3
-        let upload = try await DurableOSSUpload(
-            file: path, to: "films/7.mov", configuration: configuration, credential: "test")
-        try await Self.enqueue(upload, fixture)
+        let store = isS3 ? fixture.s3 : fixture.oss
+        if isS3 {
+            var configuration = fixture.s3Configuration
+            configuration.partSize = .bytes(Int64(Self.partSize))
+            configuration.maximumConcurrentParts = 3
+            let upload = try await DurableS3Upload(
+                file: path, to: "films/7.mov", configuration: configuration, credential: "test")
+            try await Self.enqueue(upload, fixture)
+        } else {
+            var configuration = try fixture.ossConfiguration
+            configuration.partSize = .bytes(Int64(Self.partSize))
+            configuration.maximumConcurrentParts = 3
+            let upload = try await DurableOSSUpload(
+                file: path, to: "films/7.mov", configuration: configuration, credential: "test")
+            try await Self.enqueue(upload, fixture)
+        }
         let kills = Int.random(in: 4...6, using: &random)
         for kill in 0..<kills {
-            let mark = fixture.oss.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
+            let mark = store.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
             let child = try Self.program(fixture)
-            fixture.oss.onBytesReceived(bytes: mark) { child.signal(9) }
+            store.onBytesReceived(bytes: mark) { child.signal(9) }
             let end = try await child.finish()
             #expect(end.exit == .signal(9), "seed \(random.seed), kill \(kill): \(end.errorText)")
-            try await fixture.oss.settled()
+            try await store.settled()
         }
         let last = try await Self.program(fixture).finish()
         let comment: Comment = "seed \(random.seed), \(kills) kills"
         #expect(last.exit == .status(0) && last.text == "1\n", "\(last.text) \(last.errorText), seed \(random.seed)")
 
-        let state = try await fixture.oss.settled()
+        let state = try await store.settled()
         let count = Self.size / Self.partSize
         #expect(state.counts.values.allSatisfy { $0.resentAfterStored == 0 && $0.peakInFlight <= 1 }, comment)
         // An upload ID that was created, but not recorded before the program died, has no parts.
         #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
         let begun = state.counts.values.reduce(0) { $0 + $1.begun }
         #expect(begun <= count + kills * 3, comment)
-        let object = try #require(fixture.oss.object("films/7.mov"), comment)
+        let object = try #require(store.object("films/7.mov"), comment)
         #expect(object.timesStored == 1 && object.content.size == Self.size && object.parts.count == count, comment)
         for number in 1...count {
             let wanted = try StoredBytes(ofFile: path, from: (number - 1) * Self.partSize, count: Self.partSize)
             #expect(object.parts[number]?.md5 == wanted.md5, "part \(number), \(comment)")
         }
-        #expect(fixture.oss.complaints == [], comment)
+        #expect(store.complaints == [], comment)
         try await Self.checkDone(fixture)
-        print("OSS from an outbox: \(kills) kills, \(begun) parts begun for \(count)")
+        print("\(isS3 ? "S3" : "OSS") from an outbox: \(kills) kills, \(begun) parts begun for \(count)")
     }
 
     @Test func `a killed Qiniu delivery resumes from the parts of the store`() async throws {

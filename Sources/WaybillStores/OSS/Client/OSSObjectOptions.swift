@@ -37,7 +37,7 @@ public enum OSSStorageClass: String, Sendable, Hashable, CaseIterable {
 public struct OSSObjectOptions: ObjectOptions {
     /// How to handle metadata that is not valid in a header field: non-ASCII characters, control characters, leading or
     /// trailing spaces.
-    public enum MetadataPolicy: Sendable, Hashable {
+    public enum MetadataPolicy: Sendable, Hashable, Codable {
         /// The upload fails with ``StoreError/Code/invalidArgument``.
         case refuse
         /// The value is percent-encoded, including each `%` in it. Readers must decode it.

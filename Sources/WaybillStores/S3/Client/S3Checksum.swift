@@ -5,7 +5,7 @@ import HTTPTypes
 ///
 /// An object in parts has the MD5 of each part, or the checksum that the upload was begun with: a CRC of the whole object
 /// (`FULL_OBJECT`), which the store compares at the completion, or the SHA-256 of the parts' hashes.
-public enum S3Checksum: String, Sendable, Hashable, CaseIterable {
+public enum S3Checksum: String, Sendable, Hashable, CaseIterable, Codable {
     /// `Content-MD5`, which every store accepts.
     case md5
     /// `x-amz-checksum-sha256`.

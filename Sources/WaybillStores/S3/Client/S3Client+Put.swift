@@ -85,7 +85,6 @@ extension S3Client {
             try await self.fileUpload(path, object, S3MultipartOptions()).forget(run)
         }.value
     }
-
 }
 
 extension S3Client: ObjectClient {
@@ -110,8 +109,9 @@ extension S3Client: ObjectClient {
         return stored
     }
 
-    private func fileUpload(
-        _ path: String, _ object: S3ObjectRequests, _ multipart: S3MultipartOptions
+    /// Returns the upload of a file, which has not begun.
+    func fileUpload(
+        _ path: String, _ object: S3ObjectRequests, _ multipart: S3MultipartOptions = S3MultipartOptions()
     ) -> FileUpload {
         FileUpload(
             object: object, path: path,

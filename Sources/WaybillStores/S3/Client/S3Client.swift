@@ -87,31 +87,27 @@ public final class S3Client: Sendable {
     /// - Throws: ``StoreError/Code/encryptionRequired`` for an endpoint without TLS, or TLS without verification;
     ///   ``StoreError/Code/invalidEndpoint``, ``StoreError/Code/invalidRegion``, ``StoreError/Code/invalidBucket``,
     ///   ``StoreError/Code/invalidArgument``.
-    public init(
+    public convenience init(
         configuration: Configuration, credentials: CredentialProvider, session: UploadSession? = nil
     ) throws(StoreError) {
-        let service = try S3Service(configuration, credentials)
-        let address = service.address
-        try configuration.transfer.checkEncryption(
-            of: address.text,
-            isEncrypted: address.isEncrypted || configuration.allowsUnencrypted)
-        if let bucket = configuration.bucket { try S3Name.checkBucket(bucket) }
-        guard configuration.maximumConcurrentRequests > 0, configuration.maximumConcurrentParts > 0 else {
-            throw StoreError(
-                .invalidArgument, "The maximum numbers of concurrent requests and parts must be at least 1.")
-        }
-        if let checksum = configuration.checksum, !configuration.profile.checksums.contains(checksum) {
-            throw StoreError(
-                .invalidArgument, "\(configuration.profile.name) does not verify \(checksum). Use another checksum.")
-        }
+        try self.init(
+            configuration: configuration, credentials: credentials, session: session,
+            clock: StoreClock(now: configuration.now))
+    }
+
+    /// Creates a client that shares the correction of the clock with other clients.
+    init(
+        configuration: Configuration, credentials: CredentialProvider, session: UploadSession?, clock: StoreClock
+    ) throws(StoreError) {
+        service = try S3Service(configuration, credentials)
+        try configuration.check(service)
         self.configuration = configuration
-        self.service = service
         self.session =
             session
             ?? UploadSession.forStore(
                 "Waybill-S3", maximumConcurrentRequests: configuration.maximumConcurrentRequests)
         caller = StoreCaller(
-            service: service, session: self.session, clock: StoreClock(now: configuration.now),
+            service: service, session: self.session, clock: clock,
             options: .signed(configuration.transfer, configuration.retry))
     }
 
@@ -119,12 +115,43 @@ public final class S3Client: Sendable {
     /// ahead.
     public var clockCorrection: Double { caller.clock.correction }
 
-    /// Returns the bucket of a call: the named one, or that of the configuration.
+    func bucket(_ named: String?) throws(StoreError) -> String { try configuration.bucket(named) }
+}
+
+extension S3Client.Configuration {
+    /// Returns the named bucket, or that of the configuration.
     func bucket(_ named: String?) throws(StoreError) -> String {
-        guard let bucket = named ?? configuration.bucket else {
+        guard let bucket = named ?? bucket else {
             throw StoreError(.invalidBucket, "No bucket is specified. Specify one, or set one in the configuration.")
         }
         return bucket
+    }
+
+    /// Returns the endpoint, in which `{region}` is not replaced, and the region.
+    func location() throws(StoreError) -> (endpoint: String, region: String) {
+        guard let endpoint = endpoint ?? profile.endpointPattern else {
+            throw StoreError(.invalidEndpoint, "\(profile.name) has no common endpoint. Set endpoint.")
+        }
+        guard let region = region ?? profile.defaultRegion else {
+            throw StoreError(.invalidRegion, "Signatures require the region. \(Remedy.provideRegion)")
+        }
+        try S3Name.checkRegion(region)
+        return (endpoint, region)
+    }
+
+    /// Throws if a client with this configuration can't be created.
+    func check(_ service: S3Service) throws(StoreError) {
+        let address = service.address
+        try transfer.checkEncryption(of: address.text, isEncrypted: address.isEncrypted || allowsUnencrypted)
+        if let bucket { try S3Name.checkBucket(bucket) }
+        guard maximumConcurrentRequests > 0, maximumConcurrentParts > 0 else {
+            throw StoreError(
+                .invalidArgument, "The maximum numbers of concurrent requests and parts must be at least 1.")
+        }
+        if let checksum, !profile.checksums.contains(checksum) {
+            throw StoreError(
+                .invalidArgument, "\(profile.name) does not verify \(checksum). Use another checksum.")
+        }
     }
 }
 

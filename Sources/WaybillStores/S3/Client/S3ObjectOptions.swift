@@ -4,7 +4,7 @@ public import HTTPTypes
 public typealias S3MultipartOptions = OSSMultipartOptions
 
 /// A condition of a write, which makes it safe to repeat.
-public enum S3WriteCondition: Sendable, Hashable {
+public enum S3WriteCondition: Sendable, Hashable, Codable {
     /// No object has the key: `If-None-Match: *`.
     case isAbsent
     /// The object has this `ETag`, with its quotation marks: `If-Match`.
@@ -18,7 +18,9 @@ public enum S3WriteCondition: Sendable, Hashable {
 /// options.contentType = "application/pdf"
 /// options.condition = .isAbsent
 /// ```
-public struct S3ObjectOptions: ObjectOptions {
+///
+/// Options are encoded with a durable upload (``DurableS3Upload``).
+public struct S3ObjectOptions: ObjectOptions, Codable {
     /// The content type; `nil` to derive it from the extension of the key, or `application/octet-stream` if the
     /// extension is unknown.
     public var contentType: String?

@@ -19,11 +19,7 @@ struct S3ObjectRequests: ObjectRequests {
     var checksum: RunningChecksum { named?.running ?? .md5 }
     var checksumName: String? { named?.rawValue }
     var checksumElement: String? { named?.element }
-    var limits: PartLimits {
-        PartLimits(
-            minimumSize: profile.minimumPartSize, maximumSize: profile.maximumPartSize,
-            maximumCount: profile.maximumPartCount)
-    }
+    var limits: PartLimits { profile.limits }
     var objectExists: String { "PreconditionFailed" }
 
     func check() throws(StoreError) {

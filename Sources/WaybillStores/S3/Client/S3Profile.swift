@@ -7,9 +7,11 @@ public import WaybillCore
 /// var profile = S3Profile.ceph
 /// profile.supportsConditionalWrites = true          // since Ceph 20
 /// ```
-public struct S3Profile: Sendable, Hashable {
+///
+/// A profile is encoded with a durable upload (``DurableS3Upload``).
+public struct S3Profile: Sendable, Hashable, Codable {
     /// The position of the bucket in the URL.
-    public enum Addressing: Sendable, Hashable {
+    public enum Addressing: String, Sendable, Hashable, Codable {
         /// In front of the host name. A bucket with a dot in its name is put into the path over TLS, because the
         /// certificate would not match; a host that is an IP address always has the bucket in the path.
         case virtualHost
@@ -58,6 +60,10 @@ public struct S3Profile: Sendable, Hashable {
     ) {
         self.init(name: name, endpointPattern: endpointPattern, addressing: addressing)
         change(&self)
+    }
+
+    var limits: PartLimits {
+        PartLimits(minimumSize: minimumPartSize, maximumSize: maximumPartSize, maximumCount: maximumPartCount)
     }
 
     /// Amazon S3.

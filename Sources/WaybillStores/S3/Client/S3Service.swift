@@ -17,15 +17,7 @@ final class S3Service: StoreService {
 
     init(_ configuration: S3Client.Configuration, _ credentials: CredentialProvider) throws(StoreError) {
         profile = configuration.profile
-        guard let endpoint = configuration.endpoint ?? profile.endpointPattern else {
-            throw StoreError(.invalidEndpoint, "\(profile.name) has no common endpoint. Set endpoint.")
-        }
-        guard let region = configuration.region ?? profile.defaultRegion else {
-            throw StoreError(.invalidRegion, "Signatures require the region. \(Remedy.provideRegion)")
-        }
-        try S3Name.checkRegion(region)
-        self.endpoint = endpoint
-        self.region = region
+        (endpoint, region) = try configuration.location()
         self.credentials = credentials
         addressing = configuration.addressing ?? profile.addressing
         address = try Self.address(endpoint, region)
