@@ -23,6 +23,8 @@ package struct OSSStoreSettings: Sendable {
     package var dialect = StoreDialect.oss
     /// The regions of buckets that are not in `region`; only for the protocol of S3.
     package var bucketRegions: [String: String] = [:]
+    /// Whether conditions of writes are checked; only for the protocol of S3.
+    package var checksConditions = true
     /// The accounts that may send requests.
     package var accounts = [OSSAccount("ak", "sk")]
     /// The region in signatures of version 4.

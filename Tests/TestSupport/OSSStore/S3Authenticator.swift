@@ -148,7 +148,7 @@ extension OSSWork {
                 400, "XAmzContentSHA256Mismatch",
                 "The provided 'x-amz-content-sha256' header does not match what was computed.", ec: "")
         }
-        guard let name = call.name else { return }
+        guard settings.checksConditions, let name = call.name else { return }
         let object = state.objects[name]
         let isMet =
             (fields["if-none-match"] != "*" || object == nil)

@@ -64,6 +64,28 @@ import WaybillCore
         #expect(fixture.count(.putObject) == 2)
     }
 
+    @Test(arguments: [true, false]) func `a probe finds out whether conditions are checked`(_ isChecked: Bool)
+        async throws
+    {
+        var settings = S3Fixture.settings
+        settings.checksConditions = isChecked
+        let fixture = try S3Fixture(.generic, settings)
+        #expect(try await fixture.client.checkConditionalWrites(key: "probe") == isChecked)
+        #expect(fixture.store.state.keys().isEmpty)
+        fixture.store.put("probe", [7])
+        let error = try await storeError { try await fixture.client.checkConditionalWrites(key: "probe") }
+        #expect(error.code == .objectExists)
+        #expect(fixture.store.object("probe")?.content.bytes == [7])
+    }
+
+    @Test func `a store that has no conditions fails the probe`() async throws {
+        let fixture = try S3Fixture(.generic)
+        fixture.store.once({ $0.log(.putObject).count == 1 }) { [store = fixture.store] in
+            store.fail(.refused(status: 400, code: "NotImplemented"), on: .putObject)
+        }
+        #expect(try await !fixture.client.checkConditionalWrites(key: "probe"))
+    }
+
     // MARK: Lost responses
 
     @Test(arguments: [S3Profile.aws, .generic])

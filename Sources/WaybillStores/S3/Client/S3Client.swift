@@ -176,4 +176,37 @@ extension S3Client {
             _ = try await self.caller.make(call, run)
         }.value
     }
+
+    /// Checks whether the store rejects a write whose condition is not met: a store without conditional writes ignores
+    /// the condition and overwrites the object. Sends up to four requests. Use it for a store without a profile, to set
+    /// ``S3Profile/supportsConditionalWrites``.
+    ///
+    /// - Parameters:
+    ///   - key: A key that nothing else uses: an empty object is written twice and deleted.
+    ///   - bucket: The bucket, or `nil` for the bucket of the client's configuration.
+    /// - Returns: Whether the second write was rejected. That does not prove that concurrent writes are.
+    /// - Throws: ``StoreError``, with ``StoreError/Code/objectExists`` if there is an object with the key.
+    public func checkConditionalWrites(key: String, in bucket: String? = nil) async throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            _ = try await head(key, in: bucket)
+            throw StoreError(.objectExists, "The key of the check is in use. Choose a key without an object.")
+        } catch  where error.status == 404 {}
+        return try await ObjectUpload { run throws(StoreError) in
+            var call = StoreCall(.put, bucket: try self.bucket(bucket), key: key)
+            (call.body, call.headers) = (DataBody([]), [.ifNoneMatch: "*"])
+            do throws(StoreError) {
+                _ = try await self.caller.make(call, run)
+            } catch  where error.storeCode == "NotImplemented" {
+                return false
+            }
+            var isRejected = false
+            do throws(StoreError) {
+                _ = try await self.caller.make(call, run)
+            } catch  where error.status == 412 || error.storeCode == "NotImplemented" {
+                isRejected = error.status == 412
+            }
+            try await self.delete(key, in: bucket)
+            return isRejected
+        }.value
+    }
 }

@@ -88,6 +88,16 @@ public struct S3Profile: Sendable, Hashable, Codable {
     public static let kodo = S3Profile("Qiniu Kodo", "https://s3.{region}.qiniucs.com") { $0.hasMD5ETags = false }
     /// Backblaze B2.
     public static let b2 = S3Profile("Backblaze B2", "https://s3.{region}.backblazeb2.com")
+    /// Wasabi. It documents both positions of the bucket and recommends the path; it documents neither conditional writes
+    /// nor `x-amz-checksum-` fields.
+    public static let wasabi = S3Profile("Wasabi", "https://s3.{region}.wasabisys.com", .path)
+    /// RustFS. Conditional writes since September 2025 (rustfs/rustfs#406), checked atomically since August 2026 (#6801).
+    /// Its CRC-64 of an object in parts was wrong in 2026 (#2282), so only hashes are listed.
+    public static let rustfs = S3Profile("RustFS", nil, .path) {
+        $0.defaultRegion = "us-east-1"
+        $0.checksums = [.md5, .sha256]
+        $0.supportsConditionalWrites = true
+    }
     /// The object gateway of Ceph.
     public static let ceph = S3Profile("Ceph", nil, .path) { $0.defaultRegion = "us-east-1" }
     /// Garage.
