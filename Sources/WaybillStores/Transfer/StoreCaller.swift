@@ -194,6 +194,10 @@ struct StoreCaller: Sendable {
         let offset = failure.dateField.map { abs($0.timeIntervalSince(clock.date)) } ?? 0
         failure.isClockError = reply.isClockError || isUnexplained && offset > 900
         var result = StoreError(reply, response, outcome: error.outcome, cause: error, store: service.name)
+        // The gateway of Ceph reports a missing upload as a missing key.
+        if reply.code == "NoSuchKey", call.query.contains(where: { $0.name == "uploadId" }) {
+            result.code = .uploadGone
+        }
         // The host that S3 reports is an opaque ID.
         if response.headers[.ossRequestID] == nil { result.host = nil }
         result.host = result.host ?? service.host
