@@ -85,3 +85,27 @@ uint32_t wb_crc32c(uint32_t crc, const void *bytes, size_t count) { return updat
 uint64_t wb_crc64(uint64_t crc, const void *bytes, size_t count) { return update64(0, crc, bytes, count); }
 
 uint64_t wb_crc64_nvme(uint64_t crc, const void *bytes, size_t count) { return update64(1, crc, bytes, count); }
+
+// A linear map of up to 64 bits is represented by the images of the individual bits.
+static uint64_t apply(const uint64_t images[64], uint64_t bits) {
+    uint64_t result = 0;
+    for (unsigned bit = 0; bits != 0; bit++, bits >>= 1) result ^= (bits & 1) ? images[bit] : 0;
+    return result;
+}
+
+static void square(uint64_t images[64]) {
+    uint64_t squared[64];
+    for (unsigned bit = 0; bit < 64; bit++) squared[bit] = apply(images, images[bit]);
+    memcpy(images, squared, sizeof squared);
+}
+
+uint64_t wb_crc_append_zeros(uint64_t polynomial, uint64_t crc, uint64_t count) {
+    uint64_t zeros[64] = {polynomial};  // one zero bit, then squared to one byte
+    for (unsigned bit = 1; bit < 64; bit++) zeros[bit] = UINT64_C(1) << (bit - 1);
+    for (int step = 0; step < 3; step++) square(zeros);
+    for (; count > 0; count >>= 1) {
+        if (count & 1) crc = apply(zeros, crc);
+        square(zeros);
+    }
+    return crc;
+}

@@ -18,4 +18,9 @@ uint64_t wb_crc64(uint64_t crc, const void *bytes, size_t count);
 /// Updates a CRC-64/NVME (NVM Express, reflected). Start with a `crc` of 0.
 uint64_t wb_crc64_nvme(uint64_t crc, const void *bytes, size_t count);
 
+/// Returns a CRC, without inversion, after a number of zero bytes, for a reflected polynomial of 32 or 64 bits. With it,
+/// the CRC of concatenated bytes is computed from those of its parts. Applies a linear map by repeated squaring:
+/// O(log `count`).
+uint64_t wb_crc_append_zeros(uint64_t polynomial, uint64_t crc, uint64_t count);
+
 #pragma clang assume_nonnull end

@@ -43,7 +43,8 @@ package struct CRC32: Sendable, Hashable {
     /// Returns the checksum of these bytes followed by others. See ``CRC64/appending(_:count:)``.
     package func appending(_ other: UInt32, count: Int64) -> CRC32 {
         guard count != 0 else { return self }
-        let shifted = LinearMap.appendingZeros(to: UInt64(value), count, polynomial.rawValue)
+        precondition(count >= 0, "The count must not be negative.")
+        let shifted = wb_crc_append_zeros(polynomial.rawValue, UInt64(value), UInt64(count))
         return CRC32(polynomial, continuing: UInt32(shifted) ^ other)
     }
 }
@@ -101,39 +102,8 @@ package struct CRC64: Sendable, Hashable {
     /// Appending zero bytes is a linear map of the 64 bits, which is applied by repeated squaring: O(log `count`).
     package func appending(_ other: UInt64, count: Int64) -> CRC64 {
         guard count != 0 else { return self }
-        let shifted = LinearMap.appendingZeros(to: value, count, polynomial.rawValue)
+        precondition(count >= 0, "The count must not be negative.")
+        let shifted = wb_crc_append_zeros(polynomial.rawValue, value, UInt64(count))
         return CRC64(polynomial, continuing: shifted ^ other)
     }
-}
-
-/// A linear map of up to 64 bits, represented by the images of the individual bits.
-private struct LinearMap {
-    private let images: [UInt64]
-
-    /// Returns the checksum after a number of zero bytes, for a reflected polynomial of 32 or 64 bits.
-    static func appendingZeros(to value: UInt64, _ count: Int64, _ polynomial: UInt64) -> UInt64 {
-        precondition(count >= 0, "The count must not be negative.")
-        let oneZeroBit = LinearMap(images: (0..<64).map { bit in bit == 0 ? polynomial : 1 << UInt64(bit - 1) })
-        var zeros = oneZeroBit.squared.squared.squared
-        var result = value
-        var rest = UInt64(count)
-        while rest > 0 {
-            if rest & 1 == 1 { result = zeros(result) }
-            zeros = zeros.squared
-            rest >>= 1
-        }
-        return result
-    }
-
-    private func callAsFunction(_ bits: UInt64) -> UInt64 {
-        var result: UInt64 = 0
-        var rest = bits
-        while rest != 0 {
-            result ^= images[rest.trailingZeroBitCount]
-            rest &= rest - 1
-        }
-        return result
-    }
-
-    private var squared: LinearMap { LinearMap(images: images.map { self($0) }) }
 }
