@@ -5,6 +5,7 @@ import FoundationEssentials
 ///     VendorRequests oss
 ///     VendorRequests qiniu
 ///     VendorRequests s3
+///     VendorRequests s3-uploads ENDPOINT PROFILE DIRECTORY
 @main struct VendorRequests {
     static func main() async throws {
         switch CommandLine.arguments.dropFirst().first {
@@ -18,7 +19,8 @@ import FoundationEssentials
             for line in try S3Table.lines() { try say(line) }
             for line in try PolicyTable.s3Lines() { try say(line) }
             for line in try await S3SentTable.lines() { try say(line) }
-        default: throw UsageError(text: "which store? There are: oss, qiniu, s3")
+        case "s3-uploads": try await S3Uploads(Array(CommandLine.arguments.dropFirst(2))).run()
+        default: throw UsageError(text: "which store? There are: oss, qiniu, s3, s3-uploads")
         }
     }
 
