@@ -42,7 +42,7 @@ struct OutboxLocation: Sendable, Hashable {
     /// The configuration for all commands, with all kinds of uploads registered.
     static var configuration: Outbox.Configuration {
         var configuration = Outbox.Configuration()
-        configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]
+        configuration.kinds = [DurableOSSUpload.self, DurableS3Upload.self, DurableQiniuUpload.self]
         return configuration
     }
 

@@ -23,8 +23,8 @@ struct OutboxRunCommand: AsyncParsableCommand {
             which is the server with that account, until the next run or "waybill outbox resume --lane".
 
             Objects are uploaded with the account from the environment, OSS_ACCESS_KEY_ID and so on as with "waybill \
-            put", unless they were queued with --credential; a credential is then the JSON of an OSS token server, or \
-            a Qiniu upload token or the JSON of a Qiniu access key and secret key.
+            put", unless they were queued with --credential; a credential is then for OSS and S3 the JSON of a token \
+            server, or a Qiniu upload token or the JSON of a Qiniu access key and secret key.
 
             PROGRESS:
             A terminal shows a progress bar. Otherwise a line is printed every --progress-interval (default: 1m), and \
@@ -96,10 +96,11 @@ struct OutboxRunCommand: AsyncParsableCommand {
         }
         var configuration = OutboxLocation.configuration
         let named = try OutboxCredentials(credentials, console: console)
-        let accounts: [String: CredentialProvider] =
-            named.names(StoreAccountName.oss) ? [:] : [StoreAccountName.oss: .environment()]
-        configuration.credentials = StoreAccounts(oss: accounts, others: named)
-        console.hide(["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"].compactMap { Environment.value(of: $0) })
+        let oss = named.names(StoreAccountName.oss) ? [:] : [StoreAccountName.oss: CredentialProvider.environment()]
+        let s3 = named.names(StoreAccountName.s3) ? [:] : [StoreAccountName.s3: S3Location.credentials]
+        configuration.credentials = StoreAccounts(oss: oss, s3: s3, others: named)
+        let secrets = ["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"] + S3Location.secretVariables
+        console.hide(secrets.compactMap { Environment.value(of: $0) })
         configuration.maximumConcurrentDeliveries = parallel
         configuration.maximumConcurrentDeliveriesPerLane = perLane
         if output.verbose { configuration.logger = EventLog.logger(console) }

@@ -27,8 +27,9 @@ extension PutCommand {
         case .oss(let bucket, _):
             let destinations = scan.files.map { "oss://\(bucket)/\($0.key)" }
             return try await add(try ossEntries(bucket: bucket, scan.files), to: destinations, console, json)
-        case .s3:
-            throw .usage("--queue can't be combined with s3://: the outbox does not deliver to it. Leave it out.")
+        case .s3(let bucket, _):
+            let destinations = scan.files.map { "s3://\(bucket)/\($0.key)" }
+            return try await add(try s3Entries(bucket: bucket, scan.files), to: destinations, console, json)
         case .qiniu(let bucket, _):
             let destinations = scan.files.map { "qiniu://\(bucket)/\($0.key)" }
             return try await add(try qiniuEntries(bucket: bucket, scan.files), to: destinations, console, json)
@@ -159,6 +160,34 @@ extension PutCommand {
         }
     }
 
+    /// Returns entries for objects in Amazon S3 and compatible stores.
+    func s3Entries(
+        bucket: String, _ files: [PutFile]
+    ) throws(CommandFailure) -> [QueueRun<DurableS3Upload>.Entry] {
+        let headers = try QueueCheck.headers(request.header)
+        let account = try account(StoreAccountName.s3)
+        var configuration: S3Client.Configuration
+        let options: S3ObjectOptions
+        do throws(StoreError) {
+            configuration = try s3Configuration(UploadOptions())
+            options = try s3ObjectOptions(headers)
+            let parts = try multipart(partSizeFrom: configuration.profile.minimumPartSize)
+            configuration.partSize = parts.partSize ?? configuration.partSize
+            configuration.maximumConcurrentParts = parts.maximumConcurrentParts ?? configuration.maximumConcurrentParts
+            configuration.singleRequestLimit = parts.singleRequestLimit ?? configuration.singleRequestLimit
+            try S3Target.checkCondition(options, configuration.profile)
+            try S3Name.checkBucket(bucket)
+        } catch {
+            throw .usage(error.message.sentence)
+        }
+        let fixed = configuration
+        return try entries(files) { file async throws(StoreError) in
+            try await DurableS3Upload(
+                file: file.source, to: file.key, configuration: fixed, in: bucket, credential: account, options: options
+            )
+        }
+    }
+
     /// Returns entries for objects in Qiniu.
     func qiniuEntries(
         bucket: String, _ files: [PutFile]
@@ -222,6 +251,8 @@ extension PutCommand {
 enum StoreAccountName {
     /// The account of `OSS_ACCESS_KEY_ID`, `OSS_ACCESS_KEY_SECRET` and `OSS_SESSION_TOKEN`.
     static let oss = "oss"
+    /// The account of `AWS_ACCESS_KEY_ID` and the other sources of the `aws` command.
+    static let s3 = "s3"
     /// The account of `QINIU_UPLOAD_TOKEN`, or of `QINIU_ACCESS_KEY` and `QINIU_SECRET_KEY`.
     static let qiniu = "qiniu"
 }

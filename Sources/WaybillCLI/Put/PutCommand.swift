@@ -40,7 +40,7 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
 
             S3:
             --profile names the store, which determines the form of its URLs, its limits and its checksums: \
-            \(S3Location.profileNames). --forbid-overwrite sends If-None-Match, which aws and r2 check.
+            \(S3Location.profileNames). --forbid-overwrite sends If-None-Match, which aws, r2 and rustfs check.
 
             PROGRESS:
             A terminal shows a progress bar. Otherwise a line is printed every --progress-interval (default: 1m), and \

@@ -106,9 +106,12 @@ struct PutStoreOptions: ParsableArguments {
     @Option(
         name: .customLong("checksum"),
         help: ArgumentHelp(
-            "With s3://, the checksum that is sent in advance: md5 or sha256. Each file is read once more.",
-            valueName: "type"))
+            "With s3://, a checksum to send in advance: \(Self.checksums). Each file is read once more.",
+            valueName: "type"),
+        completion: .list(S3Checksum.allCases.map(\.rawValue)))
     var checksum: String?
+
+    private static let checksums = S3Checksum.allCases.map(\.rawValue).joined(separator: ", ")
 
     /// Returns the part size, which must be at least the minimum of the store.
     func checkedPartSize(from minimum: ByteCount) throws(StoreError) -> ByteCount? {

@@ -5,7 +5,7 @@ struct S3Location: Sendable {
     /// The values of `--profile`.
     static let profiles: [(name: String, profile: S3Profile)] = [
         ("aws", .aws), ("r2", .r2), ("oss", .oss), ("cos", .cos), ("obs", .obs), ("kodo", .kodo), ("b2", .b2),
-        ("ceph", .ceph), ("garage", .garage), ("generic", .generic),
+        ("wasabi", .wasabi), ("ceph", .ceph), ("garage", .garage), ("rustfs", .rustfs), ("generic", .generic),
     ]
 
     /// The values of `--profile` as a list for messages.

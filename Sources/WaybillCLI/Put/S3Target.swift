@@ -15,11 +15,16 @@ struct S3Target: PutTarget {
     ) throws(StoreError) {
         client = try S3Client(configuration: configuration, credentials: S3Location.credentials, session: session)
         (self.bucket, self.options, self.multipart) = (bucket, options, multipart)
-        guard options.condition == nil || configuration.profile.supportsConditionalWrites else {
+        try Self.checkCondition(options, configuration.profile)
+    }
+
+    /// Throws if the store would ignore the condition of the write.
+    static func checkCondition(_ options: S3ObjectOptions, _ profile: S3Profile) throws(StoreError) {
+        guard options.condition == nil || profile.supportsConditionalWrites else {
             throw StoreError(
                 .invalidArgument,
-                "--forbid-overwrite does not apply: by its profile, \(configuration.profile.name) would overwrite the "
-                    + "object nevertheless. Leave it out, or choose the store with --profile.")
+                "--forbid-overwrite does not apply: by its profile, \(profile.name) would overwrite the object "
+                    + "nevertheless. Leave it out, or choose the store with --profile.")
         }
     }
 

@@ -61,6 +61,28 @@ import Testing
         }
     }
 
+    @Test func `an object for S3 is queued with its options and delivered with the account of the environment`()
+        async throws
+    {
+        var settings = OSSStoreSettings()
+        (settings.dialect, settings.region) = (.s3, "eu-west-1")
+        let store = try OSSStore(settings)
+        let file = try folder.write("scan.pdf", "contents")
+        let queued = try await put([
+            file, "s3://examplebucket/scan.pdf", "--endpoint", store.endpoint, "--profile", "aws", "--region",
+            "eu-west-1", "--forbid-overwrite", "--checksum", "crc64nvme", "--meta", "author=alice",
+        ])
+        #expect(queued.exit == .status(0) && queued.text == "1\n", "\(queued.errorText)")
+        let withoutKeys = ["HOME": folder.path("home"), "AWS_EC2_METADATA_DISABLED": "true"]
+        let blocked = try await deliver(withoutKeys)
+        #expect(blocked.exit == .status(7) && blocked.errorText.contains("is blocked"), "\(blocked.errorText)")
+        let done = try await deliver(["AWS_ACCESS_KEY_ID": "ak", "AWS_SECRET_ACCESS_KEY": "sk"])
+        #expect(done.exit == .status(0), "\(done.errorText)")
+        let object = try #require(store.object("scan.pdf"))
+        #expect(object.content.bytes == Array("contents".utf8) && object.fields["x-amz-meta-author"] == "alice")
+        #expect(object.fields["x-amz-checksum-crc64nvme"] != nil)
+    }
+
     @Test func `a large object continues after kill -9 without sending a part twice`() async throws {
         let store = try QiniuStore(Self.qiniuSettings)
         let file = try folder.writeSparse("film.mp4", size: 5_000_000)

@@ -143,7 +143,8 @@ import Testing
             (["s3://photos/k", "--part-size", "1MiB"], "--part-size must be at least 5.0 MiB"),
             (["s3://photos/k", "--sign-version", "v1"], "--sign-version does not apply to S3"),
             (["s3://photos/k", "--up-host", "h"], "--up-host does not apply to S3"),
-            (["s3://photos/k", "-k"], "--cacert"), (["s3://photos/k", "--queue"], "--queue can't be combined"),
+            (["s3://photos/k", "-k"], "--cacert"),
+            (["s3://photos/k", "--queue", "--records", "r"], "stores resume records"),
             (["s3://photos/" + String(repeating: "k", count: 1_025)], "between 1 and 1024 bytes"),
         ] as [([String], String)])
     func `an invalid call is explained before any connection`(_ words: [String], _ message: String) async throws {
