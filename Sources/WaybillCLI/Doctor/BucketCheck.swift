@@ -114,6 +114,9 @@ enum BucketCheck {
 
     private static func finding(_ error: StoreError, _ bucket: String) -> [Check] {
         switch error.storeCode {
+        case "InvalidAccessKeyId":
+            let remedy = "Check AWS_ACCESS_KEY_ID, --endpoint and --profile."
+            return [Check("credentials", false, "The store does not know the access key. \(remedy)")]
         case _ where isAboutCredentials(error):
             return [Check("credentials", false, error.message.sentence)]
         case "SignatureDoesNotMatch":

@@ -62,7 +62,7 @@ import Testing
     @Test(arguments: [
         (["AWS_ACCESS_KEY_ID": "ak"], "credentials", "AWS_SECRET_ACCESS_KEY is not set"),
         (["AWS_ACCESS_KEY_ID": "ak", "AWS_SECRET_ACCESS_KEY": "no"], "credentials", "Check AWS_SECRET_ACCESS_KEY"),
-        (["AWS_ACCESS_KEY_ID": "no", "AWS_SECRET_ACCESS_KEY": "sk"], "credentials", "rejected the credentials"),
+        (["AWS_ACCESS_KEY_ID": "no", "AWS_SECRET_ACCESS_KEY": "sk"], "credentials", "does not know the access key"),
     ])
     func `credentials that the store does not accept are reported`(
         _ environment: [String: String], _ name: String, _ finding: String
