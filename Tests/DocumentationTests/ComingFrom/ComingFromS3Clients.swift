@@ -158,7 +158,7 @@ private func objects(
 
 private func largeFiles(
     _ client: S3Client, _ configuration: inout S3Client.Configuration, _ options: S3ObjectOptions, _ path: String,
-    _ key: String
+    _ key: String, _ names: [String]
 ) async throws {
     // row: S3.multipartUpload(_:partSize:filename:), S3TransferManager.uploadObject(input:), aws s3 cp FILE s3://…
     let upload = client.startUpload(file: path, to: key, options: options)
@@ -192,6 +192,21 @@ private func largeFiles(
     // row: Task.cancel()
     upload.cancel()
     // end
+    // row: S3FileTransferManager.copy(from:to:), aws s3 cp --recursive
+    let batch = client.startBatch(of: names) { S3BatchWork(.file(path: "scans/\($0)"), to: "2026/\($0)") }
+    let summary = await batch.summary
+    // end
+    _ = batch
+    _ = summary
+    // row: S3FileTransferManager.sync(from:to:), aws s3 sync
+    var changed = S3MultipartOptions()
+    changed.skipsSame = true
+    // end
+    _ = changed
+    // row: aws s3api head-bucket
+    let access = try await client.access(to: "scans")
+    // end
+    _ = access
     // row: s3.max_bandwidth
     configuration.transfer.rateLimit = .mebibytes(2)
     // end
