@@ -96,8 +96,8 @@ struct CredentialCache: Sendable {
 
     static let refused = StoreError(
         .credentialsRejected,
-        "The store rejected newly fetched credentials. Check the permissions of the token server's role, and that "
-            + "the credentials belong to this store.")
+        "The store rejected the credentials that were just fetched. Check that they belong to this store, and that their "
+            + "account or role has the permission.")
 }
 
 /// The timing of credential fetches.

@@ -135,7 +135,7 @@ import Testing
             (["s3:///k"], "has no bucket"), (["s3://B_/k"], "bucket name"),
             (
                 ["s3://photos/k", "--profile", "minio"],
-                "--profile must be one of aws, r2, oss, cos, obs, kodo, b2, ceph"
+                "--profile must be one of aws, r2, oss, cos, obs, kodo, b2, wasabi, ceph"
             ),
             (["s3://photos/k", "--checksum", "crc"], "--checksum must be one of md5, sha256"),
             (["s3://photos/k", "--profile", "b2", "--checksum", "sha256"], "Backblaze B2 does not verify sha256"),

@@ -107,15 +107,10 @@ struct OSSWork {
         let metadata = settings.dialect.prefix + "meta-"
         fields += object.fields.filter { $0.key.hasPrefix(metadata) || $0.key.hasPrefix("content-") }
             .map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
-        if call.request.value(of: "x-amz-checksum-mode") == "ENABLED",
-            let checksum = object.fields["x-amz-checksum-sha256"]
-        {
-            fields.append(("x-amz-checksum-sha256", checksum))
-            fields.append(("x-amz-checksum-type", "FULL_OBJECT"))
-        }
         if object.fields["content-type"] == nil { fields.append(("Content-Type", "application/octet-stream")) }
         if call.request.value(of: "x-amz-checksum-mode") == "ENABLED", let checksum = object.checksum {
-            fields.append((checksum.field, checksum.value))
+            let type = checksum.value.contains("-") ? "COMPOSITE" : "FULL_OBJECT"
+            fields += [(checksum.field, checksum.value), ("x-amz-checksum-type", type)]
         }
         guard withBody else {
             fields.append(("Content-Length", "\(object.content.size)"))

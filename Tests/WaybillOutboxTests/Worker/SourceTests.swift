@@ -86,7 +86,9 @@ import Waybill
             #expect(try await outbox.states() == [.failed] && complete.isEmpty)
         } else {
             #expect(try await outbox.states() == [.done])
-            #expect(complete.map(\.digest) == [BodyDigest(of: try world.directory.read("large"))])
+            #expect(
+                complete.map(\.digest) == [BodyDigest(of: try world.directory.read("large"))],
+                "\(world.server.requests.map { ($0.isComplete, $0.bodyBytesRead) })")
         }
         await outbox.close()
     }
