@@ -34,7 +34,7 @@ import TestSupport
 
         let kills = Int.random(in: 4...6, using: &random)
         for kill in 0..<kills {
-            let mark = store.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
+            let mark = store.state.bodyBytes + Int.random(in: 0..<Self.size / (kills + 2), using: &random)
             let child = try start()
             store.onBytesReceived(bytes: mark) { child.signal(9) }
             let end = try await child.finish()
