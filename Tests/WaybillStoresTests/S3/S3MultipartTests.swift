@@ -197,6 +197,44 @@ import WaybillCore
             configuration: configuration, credentials: CountedCredentials(count: fixture.fetches).provider)
     }
 
+    // MARK: Stored objects
+
+    private static var skipping: S3MultipartOptions {
+        var multipart = S3MultipartOptions()
+        multipart.skipsSame = true
+        return multipart
+    }
+
+    @Test(arguments: [S3Checksum.crc32, .crc32C, .crc64NVME])
+    func `a file is skipped if the store has it in parts with a CRC of the whole object`(
+        _ checksum: S3Checksum
+    ) async throws {
+        let (fixture, file) = try Self.fixture { $0.checksum = checksum }
+        #expect(try await !fixture.client.upload(file: file, to: "k", multipart: Self.skipping).wasSkipped)
+        let stored = try await fixture.client.upload(file: file, to: "k", multipart: Self.skipping)
+        #expect(stored.wasSkipped)
+        Self.check(fixture, stored)
+        // The object decides, not the configuration of the client that compares.
+        let other = try Self.recording(fixture) { $0.checksum = nil }
+        #expect(try await other.upload(file: file, to: "k", multipart: Self.skipping).wasSkipped)
+        #expect(fixture.count(.initiate) == 1 && fixture.count(.headObject) == 3)
+        let reversed = Array(Self.content.reversed())
+        try fixture.directory.write("film.mov", reversed)
+        #expect(try await !fixture.client.upload(file: file, to: "k", multipart: Self.skipping).wasSkipped)
+        #expect(fixture.store.object("k")?.content.bytes == reversed)
+    }
+
+    @Test(arguments: [nil, S3Checksum.md5, .sha256])
+    func `a file is sent again if the store has it in parts without a checksum of the whole object`(
+        _ checksum: S3Checksum?
+    ) async throws {
+        let (fixture, file) = try Self.fixture { $0.checksum = checksum }
+        for _ in 0..<2 {
+            #expect(try await !fixture.client.upload(file: file, to: "k", multipart: Self.skipping).wasSkipped)
+        }
+        #expect(fixture.count(.complete) == 2)
+    }
+
     // MARK: Failures
 
     @Test func `a part whose response is lost is listed and not sent again`() async throws {
