@@ -1,4 +1,5 @@
 // The samples of the pages of object stores and of the outbox, compiled.
+import Foundation
 import Waybill
 import WaybillOutbox
 import WaybillStores
@@ -62,6 +63,42 @@ private func once(_ client: S3Client) async throws {
         // Another program has stored the order.
     }
     // end
+}
+
+private func probe(_ client: S3Client) async throws {
+    // snippet: probe of conditional writes
+    var configuration = client.configuration
+    configuration.profile.supportsConditionalWrites = try await client.checkConditionalWrites(key: "write-check")
+    // end
+    print(configuration)
+}
+
+private func queued(_ client: S3Client) async throws {
+    // snippet: queue for S3
+    var settings = Outbox.Configuration()
+    settings.kinds = [DurableS3Upload.self]
+    settings.credentials = StoreAccounts(s3: ["backup": .aws()])
+    let outbox = try await Outbox(at: "/var/lib/kiosk/outbox", configuration: settings)
+    let upload = try await DurableS3Upload(
+        file: "film.mov", to: "2026/film.mov", configuration: client.configuration, credential: "backup")
+    try await outbox.enqueue(upload)
+    try await outbox.run()  // delivers, until the task is cancelled
+    // end
+}
+
+private func signedForm(_ credentials: StoreCredentials, _ session: UploadSession, _ json: [UInt8]) async throws {
+    // snippet: sign a form for S3
+    var policy = S3PostPolicy(expiration: .now.addingTimeInterval(600))
+    policy.conditions = [.bucket("cards"), .startsWith("key", "2026/"), .contentLength(1...102_400)]
+    let signed = try policy.form(
+        at: "https://cards.s3.eu-west-1.amazonaws.com/", region: "eu-west-1", credentials: credentials)
+    // end
+    print(signed)
+    // snippet: post a form to S3
+    let form = try S3PostForm(json: json)
+    let response = try await session.send(form.request(key: "2026/7.jpg", file: .file("file", path: "7.jpg")))
+    // end
+    print(response)
 }
 
 private func qiniu(_ tokens: QiniuTokens, _ session: UploadSession) async throws {
