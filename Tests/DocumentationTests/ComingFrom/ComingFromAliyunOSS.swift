@@ -134,7 +134,7 @@ private func credentials(
 private func signatures(
     _ secret: Secret, _ identity: OSSSigningIdentity, _ key: String, _ endpoint: OSSEndpoint,
     _ provider: CredentialProvider, _ credentials: StoreCredentials, _ session: UploadSession, _ path: String,
-    _ theirs: String, _ answer: UploadResponse, _ url: String, _ client: AliyunOSSClient
+    _ theirs: String, _ answer: UploadResponse, _ url: String, _ client: AliyunOSSClient, _ question: UploadRequest
 ) async throws {
     // row: Authorization: OSS id:base64(hmac-sha1(…))
     let request = OSSRequestToSign(.put, bucket: "cards", key: key, headers: [.contentType: "image/jpeg"])
@@ -173,6 +173,11 @@ private func signatures(
     // end
     _ = ticket
     _ = uploaded
+    // row: a presigned URL that would expire while the upload waits
+    let asked = TicketedUpload(file: path, ask: question, format: TicketFormat(url: "/url"))
+    let result = try await session.run(asked)
+    // end
+    _ = result
     // row: policy and signature of a form, made on a server
     var policy = OSSPostPolicy(expiration: .now.addingTimeInterval(600))
     policy.conditions = [.bucket("cards"), .startsWith("key", "2026/"), .contentLength(1...102_400)]

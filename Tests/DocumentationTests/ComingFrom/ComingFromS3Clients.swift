@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Logging
 import Waybill
+import WaybillOutbox
 import WaybillStores
 
 private func log(_ text: String) {}
@@ -140,9 +141,10 @@ private func objects(
     // row: PutObjectInput.ifMatch
     options.condition = .matches(etag: etag)
     // end
-    // row: PutObjectInput.checksumSHA256, AWS_REQUEST_CHECKSUM_CALCULATION
-    configuration.checksum = .sha256
+    // row: PutObjectInput.checksumAlgorithm, AWS_REQUEST_CHECKSUM_CALCULATION, aws s3 cp --checksum-algorithm
+    configuration.checksum = .crc64NVME
     // end
+    // none: CreateMultipartUploadInput.checksumType
     // row: HeadObjectOutput.contentLength, aws s3api head-object
     let size = try await client.head(key).size
     // end
@@ -212,8 +214,29 @@ private func largeFiles(
     // end
 }
 
+private func background(
+    _ background: inout Outbox.Configuration, _ configuration: S3Client.Configuration, _ session: UploadSession,
+    _ path: String, _ key: String
+) async throws {
+    // row: AWSS3TransferUtility.register(with:forKey:)
+    background.kinds = [DurableS3Upload.self]
+    background.credentials = StoreAccounts(s3: ["scans": .aws()])
+    let outbox = try await Outbox(at: "/var/lib/kiosk/outbox", configuration: background)
+    // end
+    // row: AWSS3TransferUtility.uploadFile(_:bucket:key:contentType:expression:completionHandler:)
+    let durable = try await DurableS3Upload(file: path, to: key, configuration: configuration, credential: "scans")
+    try await outbox.enqueue(durable)
+    // end
+    // row: AWSS3TransferUtility.getUploadTasks()
+    for try await item in outbox.items() { log("\(item.id) \(item.state)") }
+    // end
+    // row: AWSS3TransferUtility.interceptApplication(_:handleEventsForBackgroundURLSession:completionHandler:)
+    try await outbox.run(session: session)
+    // end
+}
+
 private func presigned(
-    _ keys: StoreCredentials, _ session: UploadSession, _ path: String
+    _ keys: StoreCredentials, _ session: UploadSession, _ path: String, _ question: UploadRequest, _ json: [UInt8]
 ) async throws {
     // row: S3.signURL(url:httpMethod:expires:), S3Client.presignedURLForPutObject(input:expiration:)
     let request = S3RequestToSign(.put, "https://scans.s3.eu-west-1.amazonaws.com/7.pdf")
@@ -225,6 +248,22 @@ private func presigned(
     let sent = try await session.send(ticket.request(.file(path: path)))
     // end
     _ = sent
+    // row: a URL that your backend signs
+    let asked = TicketedUpload(file: path, ask: question, format: TicketFormat(url: "/url"))
+    let result = try await session.run(asked)
+    // end
+    _ = result
+    // row: generate_presigned_post, on a server
+    var policy = S3PostPolicy(expiration: .now.addingTimeInterval(600))
+    policy.conditions = [.bucket("scans"), .key("7.pdf"), .contentLength(1...102_400)]
+    let form = try policy.form(at: "https://scans.s3.eu-west-1.amazonaws.com/", region: "eu-west-1", credentials: keys)
+    // end
+    _ = form
+    // row: generate_presigned_post, its result in an app
+    let fromServer = try S3PostForm(json: json)
+    let posted = try await session.send(fromServer.request(key: "7.pdf", file: .file("file", path: path)))
+    // end
+    _ = posted
     // none: S3Client.presignedURLForGetObject(input:expiration:), aws s3 presign
     // row: S3.signHeaders(url:httpMethod:headers:body:)
     let fields = try request.signedHeaders(with: keys, region: "eu-west-1")
