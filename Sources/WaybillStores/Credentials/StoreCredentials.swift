@@ -67,23 +67,15 @@ public struct StoreCredentials: Sendable, Hashable {
     }
 }
 
-extension StoreCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension StoreCredentials: RedactedDescription {
     /// The type of the credentials and their expiration.
     public var description: String {
         let kind = securityToken == nil ? "credentials" : "temporary credentials"
         return expiration.map { "\(kind) until \(StoreDate.iso8601($0))" } ?? kind
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["credentials": description]) }
 }
 
-extension OSSSigningIdentity: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension OSSSigningIdentity: RedactedDescription {
     /// The type of the identity, without its values.
     public var description: String { securityToken == nil ? "identity" : "temporary identity" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["identity": description]) }
 }

@@ -154,9 +154,7 @@ public struct DurableOSSUpload: DurableUpload {
     var source: DurableFile { file }
 }
 
-extension DurableOSSUpload: CustomStringConvertible, CustomReflectable {
+extension DurableOSSUpload: RedactedDescription {
     /// The bucket, the key and the file.
     public var description: String { "oss://\(StoreError.shown(bucket))/\(StoreError.shown(key)) (\(file))" }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["upload": description]) }
 }

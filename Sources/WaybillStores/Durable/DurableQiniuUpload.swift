@@ -177,11 +177,9 @@ public struct DurableQiniuUpload: DurableUpload {
     }
 }
 
-extension DurableQiniuUpload: CustomStringConvertible, CustomReflectable {
+extension DurableQiniuUpload: RedactedDescription {
     /// The bucket, the key and the file.
     public var description: String {
         "qiniu://\(StoreError.shown(bucket))/\(StoreError.shown(key ?? "")) (\(file))"
     }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["upload": description]) }
 }

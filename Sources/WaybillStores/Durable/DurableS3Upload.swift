@@ -139,9 +139,7 @@ extension DurableS3Upload {
     }
 }
 
-extension DurableS3Upload: CustomStringConvertible, CustomReflectable {
+extension DurableS3Upload: RedactedDescription {
     /// The bucket, the key and the file.
     public var description: String { "s3://\(StoreError.shown(bucket))/\(StoreError.shown(key)) (\(file))" }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["upload": description]) }
 }

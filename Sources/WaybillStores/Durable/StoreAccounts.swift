@@ -142,11 +142,9 @@ extension NamedCredentials {
     }
 }
 
-extension StoreAccounts: CustomStringConvertible, CustomReflectable {
+extension StoreAccounts: RedactedDescription {
     /// The names of the accounts.
     public var description: String {
         "accounts \((oss.keys.sorted() + s3.keys.sorted() + qiniu.keys.sorted()).map { StoreError.shown($0) }.joined(separator: ", "))"
     }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["accounts": description]) }
 }

@@ -31,13 +31,9 @@ public struct StoreQueryItem: Sendable, Hashable {
     static func pair(_ name: String, _ value: String) -> String { value.isEmpty ? name : "\(name)=\(value)" }
 }
 
-extension StoreQueryItem: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension StoreQueryItem: RedactedDescription {
     /// The name, and a placeholder for the value if there is one.
     public var description: String {
         StoreQueryItem.pair(PercentEncoding.query(name), value.isEmpty ? "" : Secret.placeholder)
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["item": description]) }
 }

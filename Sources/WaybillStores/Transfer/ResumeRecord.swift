@@ -97,11 +97,9 @@ struct ResumeRecord: Sendable, Hashable, Codable {
     }
 }
 
-extension ResumeRecord: CustomStringConvertible, CustomReflectable {
+extension ResumeRecord: RedactedDescription {
     /// The number of parts, without the ID.
     var description: String { "record of \(parts.count) parts" }
-    /// The description only.
-    var customMirror: Mirror { Mirror(self, children: ["record": description]) }
 }
 
 /// The result of reading a record file.

@@ -109,12 +109,10 @@ public struct OSSCallback: Sendable, Hashable {
     }
 }
 
-extension OSSCallback: CustomStringConvertible, CustomReflectable {
+extension OSSCallback: RedactedDescription {
     /// The number of URLs and the names of the variables. The values are omitted: they can be sensitive.
     public var description: String {
         "callback to \(urls.count) URLs with "
             + "\(variables.keys.sorted().map { StoreError.shown($0) }.joined(separator: ", "))"
     }
-    /// A mirror of the description only.
-    public var customMirror: Mirror { Mirror(self, children: ["callback": description]) }
 }

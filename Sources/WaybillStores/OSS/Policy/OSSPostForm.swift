@@ -117,13 +117,9 @@ public struct OSSPostForm: Sendable, Hashable {
     }
 }
 
-extension OSSPostForm: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension OSSPostForm: RedactedDescription {
     /// The URL and the names of the fields.
     public var description: String {
         "form to \(Redaction.url(url)) with \(fields.map { StoreError.shown($0.name) }.joined(separator: ", "))"
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["form": description]) }
 }

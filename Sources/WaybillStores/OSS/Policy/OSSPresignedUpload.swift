@@ -107,13 +107,9 @@ extension OSSPresignedUpload {
     }
 }
 
-extension OSSPresignedUpload: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension OSSPresignedUpload: RedactedDescription {
     /// The method, and the URL without its query.
     public var description: String { "\(method) \(Redaction.url(url.value))" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["upload": description]) }
 }
 
 /// The expiration in the query of a presigned URL. Version 1 has the end as a Unix time; version 4 and Amazon S3 have a

@@ -58,16 +58,12 @@ public struct OSSRequestToSign: Sendable, Hashable {
     var fieldNames: Set<String> { Set(headers.map(\.name.canonicalName)) }
 }
 
-extension OSSRequestToSign: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension OSSRequestToSign: RedactedDescription {
     /// The method, bucket and key, and the names of the query items.
     public var description: String {
         let names = query.isEmpty ? "" : "?" + query.map(\.description).joined(separator: "&")
         return "\(method) \(PercentEncoding.path(resource))\(names)"
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
 /// A request with its signature, in the header fields or in the query.
@@ -98,11 +94,7 @@ public struct OSSSignedRequest: Sendable, Hashable {
     public var queryText: String? { query.isEmpty ? nil : StoreQueryItem.text(of: query) }
 }
 
-extension OSSSignedRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension OSSSignedRequest: RedactedDescription {
     /// The request without its values.
     public var description: String { "signed \(request)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

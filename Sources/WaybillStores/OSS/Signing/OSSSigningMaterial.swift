@@ -117,11 +117,7 @@ public struct OSSSigningMaterial: Sendable, Hashable {
     }
 }
 
-extension OSSSigningMaterial: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension OSSSigningMaterial: RedactedDescription {
     /// The signature version and the request.
     public var description: String { "\(rules.version) signature of \(request)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["material": description]) }
 }

@@ -120,15 +120,11 @@ extension QiniuUploadToken {
     }
 }
 
-extension QiniuUploadToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension QiniuUploadToken: RedactedDescription {
     /// The access key, bucket and deadline; never the token.
     public var description: String {
         "upload token of \(accessKey) for \(scope.bucket) until \(deadline) \(Secret.placeholder)"
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The redacted text only.
-    public var customMirror: Mirror { Mirror(self, children: ["token": description]) }
 }
 
 extension QiniuKeys {

@@ -132,14 +132,10 @@ extension S3RequestToSign {
     }
 }
 
-extension S3RequestToSign: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension S3RequestToSign: RedactedDescription {
     /// The method, the location, and the names of the query items.
     public var description: String {
         let names = query.isEmpty ? "" : "?" + query.map(\.description).joined(separator: "&")
         return "\(method) \(location)\(names)"
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The description only.
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
