@@ -81,6 +81,14 @@ extension DurableFile {
         "x-oss-server-side-encryption-customer-key", "x-amz-server-side-encryption-customer-key",
     ]
 
+    /// Returns the file of an object that a recipe has prepared.
+    static func of(_ object: PreparedObject) async throws(StoreError) -> DurableFile {
+        switch object.source {
+        case .bytes(let bytes): DurableFile(bytes: bytes)
+        case .file(let path): try await examined(at: path)
+        }
+    }
+
     /// Returns an examined file with a path that is independent of the working directory.
     static func examined(at path: String) async throws(StoreError) -> DurableFile {
         var file = DurableFile(path: try AbsolutePath.of(path))

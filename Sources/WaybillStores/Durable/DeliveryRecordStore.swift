@@ -24,12 +24,7 @@ final class DeliveryRecordStore: ResumeRecordStore {
     }
 
     func save(_ record: ResumeRecord) async throws(StoreError) {
-        let bytes: [UInt8]
-        do {
-            bytes = try record.encoded()
-        } catch {
-            throw StoreError(.recordDirectoryUnusable, "The record can't be encoded as JSON.", cause: error)
-        }
+        let bytes = try record.encoded()
         state.withLock { $0 = State(bytes: bytes, parts: record.parts.count) }
         await keep(bytes)
     }

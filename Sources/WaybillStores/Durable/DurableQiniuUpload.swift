@@ -114,11 +114,7 @@ public struct DurableQiniuUpload: DurableUpload {
         options.metadata.merge(object.metadata) { own, _ in own }
         let name = object.key.split(separator: "/").last.map(String.init) ?? object.key
         let named = QiniuSource.data([], fileName: name, contentType: object.contentType)
-        let file: DurableFile
-        switch object.source {
-        case .bytes(let bytes): file = DurableFile(bytes: bytes)
-        case .file(let path): file = try await DurableFile.examined(at: path)
-        }
+        let file = try await DurableFile.of(object)
         try self.init(file, named, object.key, bucket, credential, configuration, options, policy, tokenLifetime)
     }
 

@@ -50,8 +50,6 @@ extension UploadRecipe {
             return try finished(
                 .file(path: path), length: body.length ?? 0, type: body.contentType ?? "application/octet-stream",
                 digests, values)
-        } catch let error as StoreError {
-            throw error
         } catch {
             throw StoreError(preparing: error, of: name)
         }
@@ -71,8 +69,6 @@ extension UploadRecipe {
             return try finished(
                 .bytes(bytes), length: Int64(bytes.count), type: type ?? "application/octet-stream",
                 key.needsDigest ? Digests(of: bytes) : nil, values)
-        } catch let error as StoreError {
-            throw error
         } catch {
             throw StoreError(preparing: error, of: name)
         }
@@ -113,8 +109,8 @@ struct Digests {
     let md5: String
 
     init(of bytes: [UInt8]) {
-        sha256 = Self.hexadecimal(SHA256.hash(data: bytes))
-        md5 = Self.hexadecimal(Insecure.MD5.hash(data: bytes))
+        sha256 = MessageAuthentication.hexadecimal(Array(SHA256.hash(data: bytes)))
+        md5 = MessageAuthentication.hexadecimal(Array(Insecure.MD5.hash(data: bytes)))
     }
 
     /// Reads a file once, as for sending: a change in the meantime is an error.
@@ -124,14 +120,7 @@ struct Digests {
             long.update(data: chunk)
             short.update(data: chunk)
         }
-        sha256 = Self.hexadecimal(long.finalize())
-        md5 = Self.hexadecimal(short.finalize())
-    }
-
-    private static func hexadecimal(_ digest: some Sequence<UInt8>) -> String {
-        digest.map { byte in
-            let text = String(byte, radix: 16)
-            return byte < 16 ? "0" + text : text
-        }.joined()
+        sha256 = MessageAuthentication.hexadecimal(Array(long.finalize()))
+        md5 = MessageAuthentication.hexadecimal(Array(short.finalize()))
     }
 }

@@ -52,7 +52,11 @@ extension StoreError.Code {
 extension StoreError {
     /// Creates the error of an object that could not be prepared, with the code of the file or image error.
     init(preparing error: any Error, of recipe: String) {
-        self.init(UploadError(preparing: error))
-        message = "\(recipe): \(message)"
+        if let error = error as? StoreError {
+            self = error
+        } else {
+            self.init(UploadError(preparing: error))
+            message = "\(recipe): \(message)"
+        }
     }
 }

@@ -26,12 +26,7 @@ final class RecordClaim: Sendable {
 
     /// Replaces the record atomically, and syncs it to disk before it returns.
     func save(_ record: ResumeRecord) async throws(StoreError) {
-        let bytes: [UInt8]
-        do {
-            bytes = try record.encoded()
-        } catch {
-            throw StoreError(.recordDirectoryUnusable, "The record can't be encoded as JSON.", cause: error)
-        }
+        let bytes = try record.encoded()
         do {
             try await file.save(bytes)
         } catch {

@@ -1,4 +1,3 @@
-import Crypto
 import Waybill
 import WaybillCore
 
@@ -75,8 +74,6 @@ extension RecordDirectory {
 
     /// Returns a name that reveals nothing about the file.
     static func name(of subject: ResumeSubject) -> String {
-        SHA256.hash(data: Array(subject.locationKey.utf8)).prefix(16).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
+        String(MessageAuthentication.sha256Text(subject.locationKey).prefix(32))
     }
 }

@@ -129,10 +129,14 @@ extension ResumeRecord {
     private static let version = 1
 
     /// Returns the file content: JSON with a version, and a checksum of the record's JSON with sorted keys.
-    func encoded() throws -> [UInt8] {
-        let file = File(
-            format: Self.format, version: Self.version, checksum: try Self.checksum(of: self), record: self)
-        return Array(try Self.encoder.encode(file))
+    func encoded() throws(StoreError) -> [UInt8] {
+        do {
+            let file = File(
+                format: Self.format, version: Self.version, checksum: try Self.checksum(of: self), record: self)
+            return Array(try Self.encoder.encode(file))
+        } catch {
+            throw StoreError(.recordDirectoryUnusable, "The record can't be encoded as JSON.", cause: error)
+        }
     }
 
     /// Parses the content of a record file for an upload of `subject` at a Unix time in seconds.

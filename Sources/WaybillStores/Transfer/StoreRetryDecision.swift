@@ -110,8 +110,11 @@ struct StoreRetryDecision: Sendable {
 
 extension UploadResponse {
     /// The time in the `Date` field.
-    var date: Date? {
-        headers[.date].flatMap { HTTPDate($0) }.map { Date(timeIntervalSince1970: TimeInterval($0.seconds)) }
+    var date: Date? { date(in: .date) }
+
+    /// Returns the time in a field.
+    func date(in name: HTTPField.Name) -> Date? {
+        headers[name].flatMap { HTTPDate($0) }.map { Date(timeIntervalSince1970: TimeInterval($0.seconds)) }
     }
 }
 

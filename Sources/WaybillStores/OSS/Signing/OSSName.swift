@@ -7,9 +7,7 @@ package enum OSSName {
     /// Throws unless the name has 3 to 63 lower-case letters, digits and hyphens, with no hyphen at either end.
     package static func checkBucket(_ bucket: String) throws(StoreError) {
         let bytes = Array(bucket.utf8)
-        let isPlain = bytes.allSatisfy { byte in
-            (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
-        }
+        let isPlain = bytes.allSatisfy { S3Name.isLowerAlphanumeric($0) || $0 == UInt8(ascii: "-") }
         guard (3...63).contains(bytes.count), isPlain, bytes.first != UInt8(ascii: "-"),
             bytes.last != UInt8(ascii: "-")
         else {
@@ -38,9 +36,7 @@ package enum OSSName {
 
     /// Throws unless the region is an ID such as `cn-hangzhou`; the endpoint's `oss-cn-hangzhou` is rejected.
     package static func checkRegion(_ region: String) throws(StoreError) {
-        let isPlain = region.utf8.allSatisfy { byte in
-            (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
-        }
+        let isPlain = region.utf8.allSatisfy { S3Name.isLowerAlphanumeric($0) || $0 == UInt8(ascii: "-") }
         guard !region.isEmpty, isPlain else {
             throw StoreError(
                 .invalidRegion,

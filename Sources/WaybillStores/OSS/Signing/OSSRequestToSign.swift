@@ -49,11 +49,6 @@ public struct OSSRequestToSign: Sendable, Hashable {
         try OSSName.checkKey(key)
     }
 
-    /// Returns the values of a field, trimmed and joined with commas; empty if the field is absent.
-    func value(of name: HTTPField.Name) -> String {
-        headers.joinedValue(of: name)
-    }
-
     /// The lower-case names of the header fields.
     var fieldNames: Set<String> { Set(headers.map(\.name.canonicalName)) }
 }

@@ -34,8 +34,9 @@ enum OSSSignatureV1 {
     static func stringToSign(_ request: OSSRequestToSign, date: String) -> String {
         let fields = request.fieldNames.filter { $0.utf8.starts(with: "x-oss-".utf8) }.sorted()
             .compactMap { HTTPField.Name($0) }
-            .map { "\($0.canonicalName):\(request.value(of: $0))\n" }.joined()
-        return "\(request.method.rawValue)\n\(request.value(of: .contentMD5))\n\(request.value(of: .contentType))\n"
+            .map { "\($0.canonicalName):\(request.headers.joinedValue(of: $0))\n" }.joined()
+        return
+            "\(request.method.rawValue)\n\(request.headers.joinedValue(of: .contentMD5))\n\(request.headers.joinedValue(of: .contentType))\n"
             + "\(date)\n\(fields)\(canonicalResource(request))"
     }
 

@@ -17,13 +17,7 @@ struct QiniuPartsUpload: Sendable {
     let channel: QiniuChannel
 
     func perform() async throws(StoreError) -> QiniuObject {
-        let configuration = put.client.configuration
-        let plan = try PartPlan(
-            objectSize: payload.size, preferredPartSize: configuration.partSize, limits: Self.limits)
-        let resumeStore = try await QiniuResumeStore(
-            folder: configuration.records, recordStore: put.recordStore, payload: payload, token: channel.token,
-            key: put.key,
-            partSize: plan.partSize, now: put.client.clock.date)
+        let (plan, resumeStore) = try await open()
         defer { resumeStore.close() }
         var restarts = 0
         while true {
@@ -49,13 +43,7 @@ struct QiniuPartsUpload: Sendable {
     ///
     /// - Returns: Whether there was a record.
     func discard() async throws(StoreError) -> Bool {
-        let configuration = put.client.configuration
-        let plan = try PartPlan(
-            objectSize: payload.size, preferredPartSize: configuration.partSize, limits: Self.limits)
-        let resumeStore = try await QiniuResumeStore(
-            folder: configuration.records, recordStore: put.recordStore, payload: payload, token: channel.token,
-            key: put.key,
-            partSize: plan.partSize, now: put.client.clock.date)
+        let (_, resumeStore) = try await open()
         defer { resumeStore.close() }
         guard let record = await resumeStore.resumable(hosts: { channel.choose($0) }) else { return false }
         channel.pin()
@@ -69,6 +57,17 @@ struct QiniuPartsUpload: Sendable {
         }
         await resumeStore.forget()
         return true
+    }
+
+    /// Divides the object into parts and opens the record of its upload.
+    private func open() async throws(StoreError) -> (PartPlan, QiniuResumeStore) {
+        let configuration = put.client.configuration
+        let plan = try PartPlan(
+            objectSize: payload.size, preferredPartSize: configuration.partSize, limits: Self.limits)
+        let resumeStore = try await QiniuResumeStore(
+            folder: configuration.records, recordStore: put.recordStore, payload: payload, token: channel.token,
+            key: put.key, partSize: plan.partSize, now: put.client.clock.date)
+        return (plan, resumeStore)
     }
 
     private func attempt(_ plan: PartPlan, _ resumeStore: QiniuResumeStore) async throws(StoreError) -> QiniuObject {

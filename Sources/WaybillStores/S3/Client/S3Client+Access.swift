@@ -39,10 +39,9 @@ extension S3Client {
             guard (try? BoundedXMLParser.read(response.body))?.name == "ListBucketResult" else {
                 throw StoreError(foreign: response, store: self.service.name)
             }
-            let date = response.headers[.date].flatMap { HTTPDate($0) }
             return S3BucketAccess(
                 region: self.service.region(of: bucket),
-                clockOffset: date.map { Double($0.seconds) - self.configuration.now().timeIntervalSince1970 },
+                clockOffset: response.date?.timeIntervalSince(self.configuration.now()),
                 requestID: response.headers[.s3RequestID])
         }.value
     }

@@ -40,7 +40,7 @@ package enum S3Name {
         }
     }
 
-    private static func isLowerAlphanumeric(_ byte: UInt8) -> Bool {
+    static func isLowerAlphanumeric(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte)
     }
 }
