@@ -11,8 +11,8 @@ package protocol CRCPolynomial: RawRepresentable, Hashable, Sendable where RawVa
     func checksum(_ value: Value, _ start: UnsafeRawPointer, _ count: Int) -> Value
 }
 
-/// The polynomials of 32 bits: that of zlib, which Qiniu verifies for a form, and that of Castagnoli, which stores of S3
-/// verify.
+/// The polynomials of 32 bits: that of zlib, which Qiniu verifies for a form, and that of Castagnoli, which stores of
+/// S3 verify.
 package enum CRC32Polynomial: UInt64, CRCPolynomial {
     case zlib = 0xEDB8_8320
     case castagnoli = 0x82F6_3B78

@@ -1,4 +1,4 @@
-/// A type that shows only its ``description``, which contains no secret, wherever it is printed, dumped or reflected.
+/// A type that shows only its `description`, which contains no secret, wherever it is printed, dumped or reflected.
 public protocol RedactedDescription: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension RedactedDescription {

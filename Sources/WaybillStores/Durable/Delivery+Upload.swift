@@ -39,7 +39,7 @@ extension Delivery {
         do throws(StoreError) {
             let upload = try make()
             let record = record(
-                endpoint: upload.settings.endpoint, bucket: upload.object.bucket, key: upload.object.key)
+                endpoint: upload.endpoint, bucket: upload.object.bucket, key: upload.object.key)
             return try await run(isEncrypted: upload.isEncrypted) { [resume] run throws(StoreError) in
                 if let record, let resume, try await upload.isOpen(record, run) { return .resume(resume) }
                 return try await upload.verdict(on: file, record, run)
@@ -55,7 +55,7 @@ extension Delivery {
 }
 
 extension FileUpload {
-    fileprivate var isEncrypted: Bool { settings.endpoint.utf8.starts(with: "https:".utf8) }
+    fileprivate var isEncrypted: Bool { endpoint.utf8.starts(with: "https:".utf8) }
 
     /// Whether the store still knows the multipart upload.
     fileprivate func isOpen(_ record: ResumeRecord, _ run: ObjectRun) async throws(StoreError) -> Bool {

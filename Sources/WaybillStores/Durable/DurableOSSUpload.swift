@@ -62,9 +62,7 @@ public struct DurableOSSUpload: DurableUpload {
         file path: String, to key: String, configuration: AliyunOSSClient.Configuration, in bucket: String? = nil,
         credential: String, options: OSSObjectOptions = OSSObjectOptions()
     ) async throws(StoreError) {
-        let file = try await DurableFile.examined(at: path)
-        try self.init(file, key, configuration, bucket, credential, options)
-        try checkSize()
+        try self.init(try await DurableFile.examined(at: path), key, configuration, bucket, credential, options)
     }
 
     /// Creates an upload of bytes. The outbox writes them to its own file.
@@ -75,7 +73,6 @@ public struct DurableOSSUpload: DurableUpload {
         in bucket: String? = nil, credential: String, options: OSSObjectOptions = OSSObjectOptions()
     ) throws(StoreError) {
         try self.init(DurableFile(bytes: Array(bytes)), key, configuration, bucket, credential, options)
-        try checkSize()
     }
 
     /// Creates an upload of an object prepared by a recipe: its compressed image, or its unchanged file.
@@ -93,13 +90,7 @@ public struct DurableOSSUpload: DurableUpload {
         var options = options
         options.contentType = options.contentType ?? object.contentType
         options.metadata.merge(object.metadata) { own, _ in own }
-        let file: DurableFile
-        switch object.source {
-        case .bytes(let bytes): file = DurableFile(bytes: bytes)
-        case .file(let path): file = try await DurableFile.examined(at: path)
-        }
-        try self.init(file, object.key, configuration, bucket, credential, options)
-        try checkSize()
+        try self.init(try await DurableFile.of(object), object.key, configuration, bucket, credential, options)
     }
 
     private init(
@@ -107,9 +98,7 @@ public struct DurableOSSUpload: DurableUpload {
         _ credential: String, _ options: OSSObjectOptions
     ) throws(StoreError) {
         try configuration.check()
-        guard let bucket = bucket ?? configuration.bucket else {
-            throw StoreError(.invalidBucket, "No bucket is specified. Specify one, or set one in the configuration.")
-        }
+        let bucket = try configuration.bucket(bucket)
         try DurableFile.checkSecrets(in: options.headers)
         var options = options
         // Persist the derived type: the table of file extensions can change in the next release.
@@ -124,14 +113,10 @@ public struct DurableOSSUpload: DurableUpload {
         self.options = options
         self.file = file
         sending = OSSDeliverySettings(configuration)
-    }
-
-    /// Throws if the part size is not allowed or there would be too many parts. Checked when the upload is created, so
-    /// that the caller sees the error.
-    private func checkSize() throws(StoreError) {
+        // Errors of the part size are thrown to the caller, not to the worker.
         guard let size = file.count, isInParts else { return }
         _ = try PartPlan(
-            objectSize: size, preferredPartSize: .bytes(sending.partSize), limits: OSSObjectRequests.limits)
+            objectSize: size, preferredPartSize: configuration.partSize, limits: OSSObjectRequests.limits)
     }
 
     /// The host of the bucket and the account.

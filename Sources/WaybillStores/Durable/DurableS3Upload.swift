@@ -134,8 +134,7 @@ extension DurableS3Upload {
         let client = try S3Client(
             configuration: configuration, credentials: delivery.credentials.storeAccount(credential, of: .s3),
             session: delivery.session, clock: delivery.clock(of: sending.endpoint, configuration.now))
-        let object = S3ObjectRequests(client: client, bucket: bucket, key: key, options: options)
-        return client.fileUpload(file.path, object)
+        return client.fileUpload(file.path, to: key, in: bucket, options)
     }
 }
 

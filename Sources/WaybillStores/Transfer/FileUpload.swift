@@ -6,20 +6,11 @@ import WaybillMultipart
 
 /// The upload of a file: a single request if it is small, otherwise parts, resumed from its record if there is one.
 struct FileUpload: Sendable {
-    /// The settings of a client for its files.
-    struct Settings: Sendable {
-        /// The endpoint in the identity of a record.
-        var endpoint: String
-        var records: RecordDirectory?
-        var partSize: ByteCount
-        var maximumConcurrentParts: Int
-        var singleRequestLimit: ByteCount
-        var now: @Sendable () -> Date
-    }
-
     let object: any ObjectRequests
     let path: String
-    let settings: Settings
+    /// The endpoint in the identity of a record.
+    let endpoint: String
+    let settings: any ObjectStoreConfiguration
     let multipart: OSSMultipartOptions
     /// The opened source, if the caller has examined the file already.
     var source: SourceFile?
@@ -47,7 +38,7 @@ struct FileUpload: Sendable {
         }
         let plan = try plan(for: size)
         var subject = ResumeSubject(
-            endpoint: settings.endpoint, bucket: object.bucket, key: object.key, source: source, path: path,
+            endpoint: endpoint, bucket: object.bucket, key: object.key, source: source, path: path,
             partSize: plan.partSize)
         subject.checksum = object.checksumName
         if let recordStore {
@@ -78,7 +69,7 @@ struct FileUpload: Sendable {
         guard let folder = settings.records else { return }
         let path = try AbsolutePath.of(path)
         let subject = ResumeSubject(
-            endpoint: settings.endpoint, bucket: object.bucket, key: object.key, path: path)
+            endpoint: endpoint, bucket: object.bucket, key: object.key, path: path)
         let claim = try await folder.claim(subject)
         defer { claim.close() }
         let found = try await claim.load(subject, at: Int64(StoreDate.seconds(settings.now())))

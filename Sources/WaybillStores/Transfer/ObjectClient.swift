@@ -1,5 +1,26 @@
-import FoundationEssentials
 public import Waybill
+
+/// A client that uploads objects to a store with buckets and keys.
+///
+/// ``AliyunOSSClient`` and ``S3Client`` have the same methods, which are documented here. Their own pages name the
+/// differences between the stores. Only clients of this module can conform.
+public protocol ObjectClient: Sendable {
+    /// The content type, metadata and other properties of an object.
+    associatedtype Options: ObjectOptions
+    /// A stored object, with its URL.
+    associatedtype Stored: Sendable
+
+    /// The session that sends the client's requests.
+    var session: UploadSession { get }
+
+    /// The requests of the store. They are not public.
+    var operations: ObjectOperations<Options, Stored> { get }
+}
+
+/// The requests of a store for ``ObjectClient``. They are not public.
+public struct ObjectOperations<Options: ObjectOptions, Stored: Sendable>: Sendable {
+    let store: any ObjectStore<Options, Stored>
+}
 
 /// The options of an object that all stores with buckets and keys have.
 public protocol ObjectOptions: Sendable, Hashable {
@@ -11,120 +32,109 @@ public protocol ObjectOptions: Sendable, Hashable {
     var metadata: [String: String] { get set }
 }
 
-/// The upload of one item of a batch to a store whose objects have a bucket and a key.
-public struct ObjectBatchWork<Options: ObjectOptions>: Sendable {
-    /// The content of the object. A large file is uploaded in parts, everything else in a single request.
-    public var content: UploadContent
-    /// The object key.
-    public var key: String
-    /// The bucket, or `nil` for the bucket of the client's configuration.
-    public var bucket: String?
-    /// The content type, metadata and other properties of the object.
-    public var options: Options
-    /// The size and concurrency of a file's parts.
-    public var multipart: OSSMultipartOptions
-
-    /// Creates the description of an upload.
-    public init(
-        _ content: UploadContent, to key: String, in bucket: String? = nil, options: Options = Options(),
-        multipart: OSSMultipartOptions = OSSMultipartOptions()
-    ) {
-        self.content = content
-        self.key = key
-        self.bucket = bucket
-        self.options = options
-        self.multipart = multipart
-    }
-}
-
-/// A client of a store whose objects have a bucket and a key.
-protocol ObjectClient: Sendable {
-    associatedtype Options: ObjectOptions
-    associatedtype Stored: Sendable
-
-    var session: UploadSession { get }
-
-    /// Returns the local date.
-    var now: @Sendable () -> Date { get }
-
-    /// Returns the bucket of a call: the named one, or that of the configuration.
-    func bucket(_ named: String?) throws(StoreError) -> String
-
-    /// Stores an object in a single request.
-    func put(
-        _ body: any UploadBody, to key: String, in bucket: String, _ options: Options, _ run: ObjectRun
-    ) async throws(StoreError) -> Stored
-
-    /// Stores a file, in parts if it is large.
-    func storedObject(
-        _ path: String, to key: String, in bucket: String, _ options: Options, _ multipart: OSSMultipartOptions,
-        _ run: ObjectRun
-    ) async throws(StoreError) -> Stored
-}
-
 extension ObjectClient {
-    /// Stores content in a single request.
-    func put(
-        _ content: UploadContent, to key: String, in bucket: String, _ options: Options, _ run: ObjectRun
+    /// The offset of the store's clock from the local clock in seconds, as learned from responses; positive if it is
+    /// ahead.
+    public var clockCorrection: Double { operations.store.caller.clock.correction }
+
+    /// Uploads an object in a single request and waits for the response. Larger objects than the store accepts in a
+    /// single request need parts: ``upload(file:to:in:options:multipart:)``.
+    ///
+    /// Cancelling the surrounding task cancels the upload.
+    ///
+    /// - Parameters:
+    ///   - content: A file, bytes or a stream.
+    ///   - key: The object key.
+    ///   - bucket: The bucket, or `nil` for the bucket of the client's configuration.
+    ///   - options: The content type, metadata, access control and so on.
+    /// - Returns: The stored object.
+    /// - Throws: ``StoreError``.
+    @discardableResult
+    public func put(
+        _ content: UploadContent, to key: String, in bucket: String? = nil, options: Options = Options()
     ) async throws(StoreError) -> Stored {
-        let body = try await content.objectBody()
-        var options = options
-        options.contentType = options.contentType ?? content.statedType(of: body)
-        return try await put(body, to: key, in: bucket, options, run)
+        try await startPut(content, to: key, in: bucket, options: options).value
     }
 
-    /// Stores the content of a batch item.
-    func store(_ work: ObjectBatchWork<Options>, _ run: ObjectRun) async throws(StoreError) -> Stored {
-        let bucket = try self.bucket(work.bucket)
-        guard case .file(let path, let type) = work.content.kind else {
-            return try await put(work.content, to: work.key, in: bucket, work.options, run)
-        }
-        var options = work.options
-        options.contentType = options.contentType ?? type
-        return try await storedObject(path, to: work.key, in: bucket, options, work.multipart, run)
-    }
-
-    /// Stores an object that a recipe has prepared.
-    func store(
-        _ object: PreparedObject, in bucket: String?, _ options: Options, _ run: ObjectRun
-    ) async throws(StoreError) -> Stored {
-        let bucket = try self.bucket(bucket)
-        var options = options
-        options.contentType = options.contentType ?? object.contentType
-        options.metadata.merge(object.metadata) { own, _ in own }
-        switch object.source {
-        case .bytes(let bytes): return try await put(DataBody(bytes), to: object.key, in: bucket, options, run)
-        case .file(let path):
-            return try await storedObject(path, to: object.key, in: bucket, options, OSSMultipartOptions(), run)
+    /// Starts uploading an object in a single request and immediately returns the handle. ``ObjectUpload/value`` throws
+    /// the error for an invalid argument.
+    @discardableResult
+    public func startPut(
+        _ content: UploadContent, to key: String, in bucket: String? = nil, options: Options = Options()
+    ) -> ObjectUpload<Stored> {
+        ObjectUpload { [store = operations.store] run throws(StoreError) in
+            try await store.put(content, to: key, in: store.bucket(bucket), options, run)
         }
     }
 
-    /// Prepares the object of a file with a recipe, and stores it.
-    func store(
-        _ recipe: UploadRecipe, file path: String, _ parameters: [String: String], in bucket: String?,
-        _ options: Options, _ date: Date?, _ run: ObjectRun
+    /// Uploads a file, in parts if it is large, and waits for the stored object.
+    ///
+    /// See ``startUpload(file:to:in:options:multipart:)``.
+    ///
+    /// - Throws: ``StoreError``.
+    @discardableResult
+    public func upload(
+        file path: String, to key: String, in bucket: String? = nil, options: Options = Options(),
+        multipart: OSSMultipartOptions = OSSMultipartOptions()
     ) async throws(StoreError) -> Stored {
-        let object = try await recipe.prepare(file: path, parameters: parameters, date: date ?? now())
-        return try await store(object, in: bucket, options, run)
+        try await startUpload(file: path, to: key, in: bucket, options: options, multipart: multipart).value
     }
-}
 
-extension ObjectBatch {
-    /// Starts the uploads of a collection of items to a client's store.
-    convenience init<Items: Collection & Sendable, Client: ObjectClient>(
-        of items: Items, to client: Client, maximumConcurrentRequests: Int, options: UploadBatchOptions,
-        onProgress: (@Sendable (Int, ObjectProgress) -> Void)?,
-        onEnd: (@Sendable (BatchResult<Item, Value, StoreError>) -> Void)?,
-        work: @escaping @Sendable (Item) async throws -> ObjectBatchWork<Client.Options>
-    ) where Items.Element == Item, Items.Iterator: SendableMetatype, Client.Stored == Value {
-        self.init(
-            of: items, maximumConcurrentRequests: maximumConcurrentRequests, session: client.session, options: options,
-            onProgress: onProgress, onEnd: onEnd
-        ) { item, group in
-            let work = try await work(item)
-            return BatchWork(expectedLength: { await work.content.expectedLength() }) {
-                ObjectUpload(group: group) { run throws(StoreError) in try await client.store(work, run) }
-            }
+    /// Starts uploading a file, in parts if it is large, and immediately returns the handle.
+    ///
+    /// The progress of a multipart upload is recorded on disk (``RecordDirectory``). After a failure, a cancellation or
+    /// the end of the process, the same call resumes the upload, in this process or another: parts that the store lists
+    /// are not sent again, and a part that was in flight is sent from its start. A record is discarded if the file has
+    /// changed or if the store no longer knows the upload; ``OSSStoredObject/Beginning`` reports this.
+    ///
+    /// The file is checked for changes before each part and before completion. If it has changed, the upload fails with
+    /// ``StoreError/Code/sourceChanged``, and no object is created.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - key: The object key.
+    ///   - bucket: The bucket, or `nil` for the bucket of the client's configuration.
+    ///   - options: The content type, metadata, access control and so on.
+    ///   - multipart: The size and concurrency of the parts.
+    /// - Returns: The handle of the upload.
+    @discardableResult
+    public func startUpload(
+        file path: String, to key: String, in bucket: String? = nil, options: Options = Options(),
+        multipart: OSSMultipartOptions = OSSMultipartOptions()
+    ) -> ObjectUpload<Stored> {
+        ObjectUpload { [store = operations.store] run throws(StoreError) in
+            try await store.storedObject(path, to: key, in: store.bucket(bucket), options, multipart, run)
         }
+    }
+
+    /// Discards a resumable upload: its local record, and the parts that the store has. Does nothing if there is no
+    /// such upload.
+    ///
+    /// - Throws: ``StoreError``, with ``StoreError/Code/recordInUse`` while the upload is running.
+    public func abandonUpload(file path: String, to key: String, in bucket: String? = nil) async throws(StoreError) {
+        try await ObjectUpload { [store = operations.store] run throws(StoreError) in
+            try await store.fileUpload(path, to: key, in: store.bucket(bucket), Options()).forget(run)
+        }.value
+    }
+
+    /// Returns the metadata of an object.
+    ///
+    /// - Throws: ``StoreError``; its status is 404 when the object does not exist.
+    public func head(_ key: String, in bucket: String? = nil) async throws(StoreError) -> OSSObjectInfo {
+        try await ObjectUpload { [store = operations.store] run throws(StoreError) in
+            let call = StoreCall(.head, bucket: try store.bucket(bucket), key: key)
+            return OSSObjectInfo(try await store.caller.make(call, run).response, fieldPrefix: store.fieldPrefix)
+        }.value
+    }
+
+    /// Deletes an object. Stores report success for an object that does not exist.
+    ///
+    /// - Throws: ``StoreError``.
+    public func delete(_ key: String, in bucket: String? = nil) async throws(StoreError) {
+        try await ObjectUpload { [store = operations.store] run throws(StoreError) in
+            var call = StoreCall(.delete, bucket: try store.bucket(bucket), key: key)
+            call.isIdempotent = true
+            _ = try await store.caller.make(call, run)
+        }.value
     }
 }

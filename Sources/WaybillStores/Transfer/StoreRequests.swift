@@ -15,17 +15,6 @@ extension UploadOptions {
     }
 }
 
-extension UploadSession {
-    /// Returns a session for a client that was created without one.
-    static func forStore(_ userAgent: String, maximumConcurrentRequests: Int) -> UploadSession {
-        var settings = UploadSession.Configuration()
-        settings.maximumConcurrentTransfers = maximumConcurrentRequests
-        settings.maximumConcurrentTransfersPerHost = maximumConcurrentRequests
-        settings.userAgent = userAgent
-        return UploadSession(configuration: settings)
-    }
-}
-
 extension TransferOptions {
     /// Throws ``StoreError/Code/encryptionRequired`` for an endpoint without TLS, unless it is allowed, and for TLS
     /// without verification.

@@ -75,7 +75,7 @@ extension AliyunOSSClient {
             }
         }
         run.enter(.sending)
-        let result = try await make(
+        let result = try await caller.make(
             call, run, at: ticket?.url,
             checks: { response throws(StoreError) in try self.compare(sent()?.whole?.checksum, with: response) },
             lookUp: {

@@ -5,38 +5,6 @@ import WaybillCore
 import WaybillMultipart
 
 extension AliyunOSSClient {
-    /// Uploads an object in a single request and waits for the response. OSS accepts at most 5 GB; larger objects need
-    /// parts.
-    ///
-    /// Cancelling the surrounding task cancels the upload.
-    ///
-    /// - Parameters:
-    ///   - content: A file, bytes or a stream.
-    ///   - key: The object key.
-    ///   - bucket: The bucket, or `nil` for the bucket of the client's configuration.
-    ///   - options: The content type, metadata, access control and callback of the object.
-    /// - Returns: The stored object.
-    /// - Throws: ``StoreError``.
-    @discardableResult
-    public func put(
-        _ content: UploadContent, to key: String, in bucket: String? = nil,
-        options: OSSObjectOptions = OSSObjectOptions()
-    ) async throws(StoreError) -> OSSStoredObject {
-        try await startPut(content, to: key, in: bucket, options: options).value
-    }
-
-    /// Starts uploading an object in a single request and immediately returns the handle. ``ObjectUpload/value`` throws
-    /// the error for an invalid argument.
-    @discardableResult
-    public func startPut(
-        _ content: UploadContent, to key: String, in bucket: String? = nil,
-        options: OSSObjectOptions = OSSObjectOptions()
-    ) -> ObjectUpload<OSSStoredObject> {
-        ObjectUpload { run throws(StoreError) in
-            try await self.put(content, to: key, in: self.bucket(bucket), options, run)
-        }
-    }
-
     /// Appends to an appendable object, or creates one.
     ///
     /// - Parameters:
@@ -67,33 +35,23 @@ extension AliyunOSSClient {
     }
 }
 
-extension AliyunOSSClient: ObjectClient {
-    var now: @Sendable () -> Date { configuration.now }
+extension AliyunOSSClient: ObjectStore {
+    /// The requests of OSS.
+    public var operations: ObjectOperations<OSSObjectOptions, OSSStoredObject> { ObjectOperations(store: self) }
 
-    func put(
-        _ body: any UploadBody, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
-    ) async throws(StoreError) -> OSSStoredObject {
-        let result = try await store(body, to: key, in: bucket, options, run)
-        return stored(result, key, bucket, hasCallback: options.callback != nil)
+    var endpointText: String { configuration.endpoint.text }
+    var fieldPrefix: String { "x-oss-" }
+
+    func requests(for key: String, in bucket: String, _ options: OSSObjectOptions) -> OSSObjectRequests {
+        OSSObjectRequests(client: self, bucket: bucket, key: key, options: options)
     }
 
-    /// Uploads an object in a single request and returns the unprocessed response.
-    func store(
-        _ body: any UploadBody, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
-    ) async throws(StoreError) -> StoreCaller.CallResult {
-        let body = ChecksummedBody(body)
-        var call = StoreCall(.put, bucket: bucket, key: key)
-        call.headers = try options.fields(for: key).adding(options.limitFields())
-        if let callback = options.callback { call.headers = call.headers.adding(try callback.fields()) }
-        call.body = body
-        call.size = body.length ?? 0
-        run.setTotal(body.length)
-        run.enter(.sending)
-        return try await make(
-            call, run,
-            checks: { response throws(StoreError) in try self.compare(body.whole?.checksum, with: response) },
-            existing: Self.objectExists,
-            lookUp: { await self.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run) })
+    func stored(
+        _ result: StoreCaller.CallResult, of object: OSSObjectRequests, _ beginning: OSSStoredObject.Beginning
+    ) -> OSSStoredObject {
+        var stored = stored(result, object.key, object.bucket, hasCallback: object.options.callback != nil)
+        stored.beginning = beginning
+        return stored
     }
 
     private func append(
@@ -120,7 +78,7 @@ extension AliyunOSSClient: ObjectClient {
         run.enter(.sending)
         let end: @Sendable () -> Int64? = { body.whole.map { position + $0.count } }
         do throws(StoreError) {
-            let result = try await make(
+            let result = try await caller.make(
                 call, run,
                 lookUp: { await self.look(for: key, in: bucket, size: end(), whole(), run, before: position) })
             try compare(whole(), with: result.response)
@@ -133,9 +91,6 @@ extension AliyunOSSClient: ObjectClient {
             return stored(StoreCaller.CallResult(response: response, wasFound: true), key, bucket, hasCallback: false)
         }
     }
-
-    /// The code of OSS for an existing object that must not be overwritten.
-    static let objectExists = "FileAlreadyExists"
 
     /// Throws if the checksum in the response differs from that of the bytes sent.
     func compare(_ ours: UInt64?, with response: UploadResponse) throws(StoreError) {
@@ -152,7 +107,7 @@ extension AliyunOSSClient: ObjectClient {
     ) async -> StoreCaller.LookupResult {
         do throws(StoreError) {
             let call = StoreCall(.head, bucket: bucket, key: key)
-            let response = try await make(call, run).response
+            let response = try await caller.make(call, run).response
             let info = OSSObjectInfo(response)
             if let checksum, info.checksum == checksum, size == nil || info.size == size { return .done(response) }
             guard let before else { return .notDone }

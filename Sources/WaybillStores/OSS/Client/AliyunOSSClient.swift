@@ -26,8 +26,10 @@ import WaybillCore
 /// - An object that is stored although its callback failed is never sent again:
 ///   ``StoreError/Code/storedButCallbackFailed``.
 ///
+/// OSS accepts at most 5 GB in a single request. ``ObjectClient`` documents the methods for uploads.
+///
 /// The client can be used from any thread. Uploads continue after the client is released.
-public final class AliyunOSSClient: Sendable {
+public final class AliyunOSSClient: ObjectClient {
     /// The configuration of the client.
     public let configuration: Configuration
     /// The session that sends the client's requests.
@@ -77,26 +79,10 @@ public final class AliyunOSSClient: Sendable {
         try configuration.check()
         self.configuration = configuration
         self.credentials = credentials
-        self.session =
-            session
-            ?? UploadSession.forStore(
-                "Waybill-OSS", maximumConcurrentRequests: configuration.maximumConcurrentRequests)
+        self.session = configuration.session(session, "Waybill-OSS")
         caller = StoreCaller(
             service: OSSService(endpoint: configuration.endpoint, signer: signer, rules: configuration.rules),
             session: self.session, clock: clock ?? StoreClock(now: configuration.now), options: configuration.options)
-    }
-
-    /// The offset of the store's clock from the local clock in seconds, as learned from responses; positive if it is
-    /// ahead.
-    public var clockCorrection: Double { caller.clock.correction }
-
-    /// Makes a call. See ``StoreCaller/make(_:_:at:checks:existing:lookUp:)``.
-    func make(
-        _ call: StoreCall, _ run: ObjectRun, at url: String? = nil,
-        checks: StoreCaller.Checks = { _ throws(StoreError) in }, existing: String? = nil,
-        lookUp: (@Sendable () async -> StoreCaller.LookupResult)? = nil
-    ) async throws(StoreError) -> StoreCaller.CallResult {
-        try await caller.make(call, run, at: url, checks: checks, existing: existing, lookUp: lookUp)
     }
 
     /// Returns the credentials for signing a form.
@@ -108,36 +94,5 @@ public final class AliyunOSSClient: Sendable {
                 .credentialsUnavailable, "The client has a signer but no credentials. Pass a signed form.")
         }
         return try await credentials.credentials(at: date, rejecting: rejecting)
-    }
-
-    /// Returns the bucket of a call: the named one, or that of the configuration.
-    func bucket(_ named: String?) throws(StoreError) -> String {
-        guard let bucket = named ?? configuration.bucket else {
-            throw StoreError(.invalidBucket, "No bucket is specified. Specify one, or set one in the configuration.")
-        }
-        return bucket
-    }
-}
-
-extension AliyunOSSClient {
-    /// Returns the metadata of an object.
-    ///
-    /// - Throws: ``StoreError``; its status is 404 when the object does not exist.
-    public func head(_ key: String, in bucket: String? = nil) async throws(StoreError) -> OSSObjectInfo {
-        try await ObjectUpload { run throws(StoreError) in
-            let call = StoreCall(.head, bucket: try self.bucket(bucket), key: key)
-            return OSSObjectInfo(try await self.make(call, run).response)
-        }.value
-    }
-
-    /// Deletes an object. OSS reports success for an object that does not exist.
-    ///
-    /// - Throws: ``StoreError``.
-    public func delete(_ key: String, in bucket: String? = nil) async throws(StoreError) {
-        try await ObjectUpload { run throws(StoreError) in
-            var call = StoreCall(.delete, bucket: try self.bucket(bucket), key: key)
-            call.isIdempotent = true
-            _ = try await self.make(call, run)
-        }.value
     }
 }

@@ -6,7 +6,7 @@ public import WaybillCore
 extension AliyunOSSClient {
     /// The configuration of a client. The defaults follow Aliyun's own SDKs: three retries, five concurrent requests,
     /// and a stall limit of 15 seconds.
-    public struct Configuration: Sendable {
+    public struct Configuration: Sendable, ObjectStoreConfiguration {
         /// The endpoint of OSS.
         public var endpoint: OSSEndpoint
         /// The bucket of calls that do not name one.
@@ -62,11 +62,8 @@ extension AliyunOSSClient {
                 additionalHeaders: additionalHeaders)
         }
 
-        /// The options of every request.
-        var options: UploadOptions { .signed(transfer, retry) }
-
         func check() throws(StoreError) {
-            try transfer.checkEncryption(of: "\(endpoint)", isEncrypted: endpoint.isEncrypted || allowsUnencrypted)
+            try check(endpoint: "\(endpoint)", isEncrypted: endpoint.isEncrypted)
             if let bucket { try OSSName.checkBucket(bucket) }
             if let region { try OSSName.checkRegion(region) }
             if rules.version == .v4, rules.region == nil {
@@ -74,10 +71,6 @@ extension AliyunOSSClient {
                     .invalidRegion,
                     "Version 4 signatures require the region, which the endpoint does not contain. \(Remedy.provideRegion)"
                 )
-            }
-            guard maximumConcurrentRequests > 0, maximumConcurrentParts > 0 else {
-                throw StoreError(
-                    .invalidArgument, "The maximum numbers of concurrent requests and parts must be at least 1.")
             }
         }
     }

@@ -17,7 +17,7 @@ struct OSSObjectRequests: ObjectRequests {
     var checksum: RunningChecksum { .crc64 }
     var limits: PartLimits { Self.limits }
     var checksumElement: String? { "HashCrc64ecma" }
-    var objectExists: String { AliyunOSSClient.objectExists }
+    var objectExists: String { "FileAlreadyExists" }
 
     func check() throws(StoreError) {
         _ = try client.configuration.endpoint.url(bucket: bucket, key: key)
@@ -25,7 +25,19 @@ struct OSSObjectRequests: ObjectRequests {
     }
 
     func put(_ body: any UploadBody, _ run: ObjectRun) async throws(StoreError) -> StoreCaller.CallResult {
-        try await client.store(body, to: key, in: bucket, options, run)
+        let body = ChecksummedBody(body)
+        var call = StoreCall(.put, bucket: bucket, key: key)
+        call.headers = try options.fields(for: key).adding(options.limitFields())
+        if let callback = options.callback { call.headers = call.headers.adding(try callback.fields()) }
+        call.body = body
+        call.size = body.length ?? 0
+        run.setTotal(body.length)
+        run.enter(.sending)
+        return try await caller.make(
+            call, run,
+            checks: { response throws(StoreError) in try client.compare(body.whole?.checksum, with: response) },
+            existing: objectExists,
+            lookUp: { await client.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run) })
     }
 
     func initiationFields() throws(StoreError) -> HTTPFields { try options.fields(for: key) }
@@ -49,33 +61,6 @@ struct OSSObjectRequests: ObjectRequests {
 
     func matches(_ checksum: String?, _ response: UploadResponse) -> Bool? {
         checksum != nil && response.headers[.ossChecksum] == checksum
-    }
-}
-
-extension AliyunOSSClient {
-    /// Returns the upload of a file, which has not begun.
-    func fileUpload(
-        _ path: String, to key: String, in bucket: String, _ options: OSSObjectOptions = OSSObjectOptions(),
-        _ multipart: OSSMultipartOptions = OSSMultipartOptions()
-    ) -> FileUpload {
-        FileUpload(
-            object: OSSObjectRequests(client: self, bucket: bucket, key: key, options: options), path: path,
-            settings: FileUpload.Settings(
-                endpoint: configuration.endpoint.text, records: configuration.records,
-                partSize: configuration.partSize, maximumConcurrentParts: configuration.maximumConcurrentParts,
-                singleRequestLimit: configuration.singleRequestLimit, now: configuration.now),
-            multipart: multipart)
-    }
-
-    /// Uploads a file and returns the stored object.
-    func storedObject(
-        _ path: String, to key: String, in bucket: String, _ options: OSSObjectOptions,
-        _ multipart: OSSMultipartOptions = OSSMultipartOptions(), _ run: ObjectRun
-    ) async throws(StoreError) -> OSSStoredObject {
-        let (result, beginning) = try await fileUpload(path, to: key, in: bucket, options, multipart).perform(run)
-        var object = stored(result, key, bucket, hasCallback: options.callback != nil)
-        object.beginning = beginning
-        return object
     }
 }
 

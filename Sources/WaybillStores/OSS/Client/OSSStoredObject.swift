@@ -56,7 +56,7 @@ public struct OSSStoredObject: Sendable, Hashable {
     }
 }
 
-/// The metadata of an object at OSS.
+/// The metadata of an object.
 public struct OSSObjectInfo: Sendable, Hashable {
     /// The size in bytes.
     public var size: Int64?
@@ -70,32 +70,31 @@ public struct OSSObjectInfo: Sendable, Hashable {
     public var lastModified: Date?
     /// The object type: `Normal`, `Multipart`, `Appendable` or `Symlink`.
     public var kind: String?
-    /// The storage class.
+    /// The storage class; at stores of S3 `nil` for the standard class.
     public var storageClass: String?
     /// The version ID, if the bucket has versioning.
     public var versionID: String?
     /// The position of the next append.
     public var nextPosition: Int64?
-    /// The user metadata; names are without `x-oss-meta-`.
+    /// The user metadata; names are without `x-oss-meta-` or `x-amz-meta-`.
     public var metadata: [String: String] = [:]
     /// All header fields of the response.
     public var headers: HTTPFields
 
-    init(_ response: UploadResponse) {
+    init(_ response: UploadResponse, fieldPrefix: String = "x-oss-") {
         let fields = response.headers
         headers = fields
         size = fields[.contentLength].flatMap { Int64($0) }
         etag = fields[.eTag] ?? ""
         checksum = fields[.ossChecksum].flatMap { UInt64($0) }
         contentType = fields[.contentType]
-        lastModified = fields[.lastModified].flatMap { HTTPDate($0) }.map {
-            Date(timeIntervalSince1970: TimeInterval($0.seconds))
-        }
+        lastModified = response.date(in: .lastModified)
         kind = fields[.ossObjectType]
-        storageClass = fields[.ossStorageClass]
-        versionID = fields[.ossVersionID]
+        let own = { (name: String) in HTTPField.Name(fieldPrefix + name).flatMap { fields[$0] } }
+        storageClass = own("storage-class")
+        versionID = own("version-id")
         nextPosition = fields[.ossNextPosition].flatMap { Int64($0) }
-        let prefix = "x-oss-meta-"
+        let prefix = "\(fieldPrefix)meta-"
         for field in fields where field.name.canonicalName.hasPrefix(prefix) {
             metadata[String(field.name.canonicalName.dropFirst(prefix.count))] = field.value
         }

@@ -23,10 +23,16 @@ public import WaybillCore
 /// - A request without a response is not repeated before the store is queried: an object whose response was lost is
 ///   found, and a part that the store lists is not sent again.
 ///
+/// ``ObjectClient`` documents the methods for uploads. The differences of S3:
+///
+/// - Stores accept at most 5 GiB in a single request, and require the length of a stream.
+/// - If ``S3ObjectOptions/condition`` is not met, the store code of the error is `PreconditionFailed`.
+/// - Each part is compared with its `ETag` if that is an MD5; ``Configuration/checksum`` sends one with each part.
+///
 /// The client can be used from any thread. Uploads continue after the client is released.
-public final class S3Client: Sendable {
+public final class S3Client: ObjectClient {
     /// The configuration of a client.
-    public struct Configuration: Sendable {
+    public struct Configuration: Sendable, ObjectStoreConfiguration {
         /// The properties of the store.
         public var profile: S3Profile
         /// The endpoint without the bucket, which may contain `{region}`; `nil` for that of the profile.
@@ -102,31 +108,13 @@ public final class S3Client: Sendable {
         service = try S3Service(configuration, credentials)
         try configuration.check(service)
         self.configuration = configuration
-        self.session =
-            session
-            ?? UploadSession.forStore(
-                "Waybill-S3", maximumConcurrentRequests: configuration.maximumConcurrentRequests)
+        self.session = configuration.session(session, "Waybill-S3")
         caller = StoreCaller(
-            service: service, session: self.session, clock: clock,
-            options: .signed(configuration.transfer, configuration.retry))
+            service: service, session: self.session, clock: clock, options: configuration.options)
     }
-
-    /// The offset of the store's clock from the local clock in seconds, as learned from responses; positive if it is
-    /// ahead.
-    public var clockCorrection: Double { caller.clock.correction }
-
-    func bucket(_ named: String?) throws(StoreError) -> String { try configuration.bucket(named) }
 }
 
 extension S3Client.Configuration {
-    /// Returns the named bucket, or that of the configuration.
-    func bucket(_ named: String?) throws(StoreError) -> String {
-        guard let bucket = named ?? bucket else {
-            throw StoreError(.invalidBucket, "No bucket is specified. Specify one, or set one in the configuration.")
-        }
-        return bucket
-    }
-
     /// Returns the endpoint, in which `{region}` is not replaced, and the region.
     func location() throws(StoreError) -> (endpoint: String, region: String) {
         guard let endpoint = endpoint ?? profile.endpointPattern else {
@@ -142,12 +130,8 @@ extension S3Client.Configuration {
     /// Throws if a client with this configuration can't be created.
     func check(_ service: S3Service) throws(StoreError) {
         let address = service.address
-        try transfer.checkEncryption(of: address.text, isEncrypted: address.isEncrypted || allowsUnencrypted)
+        try check(endpoint: address.text, isEncrypted: address.isEncrypted)
         if let bucket { try S3Name.checkBucket(bucket) }
-        guard maximumConcurrentRequests > 0, maximumConcurrentParts > 0 else {
-            throw StoreError(
-                .invalidArgument, "The maximum numbers of concurrent requests and parts must be at least 1.")
-        }
         if let checksum, !profile.checksums.contains(checksum) {
             throw StoreError(
                 .invalidArgument, "\(profile.name) does not verify \(checksum). Use another checksum.")
@@ -156,27 +140,6 @@ extension S3Client.Configuration {
 }
 
 extension S3Client {
-    /// Returns the metadata of an object.
-    ///
-    /// - Throws: ``StoreError``; its status is 404 when the object does not exist.
-    public func head(_ key: String, in bucket: String? = nil) async throws(StoreError) -> S3ObjectInfo {
-        try await ObjectUpload { run throws(StoreError) in
-            let call = StoreCall(.head, bucket: try self.bucket(bucket), key: key)
-            return S3ObjectInfo(try await self.caller.make(call, run).response)
-        }.value
-    }
-
-    /// Deletes an object. Stores report success for an object that does not exist.
-    ///
-    /// - Throws: ``StoreError``.
-    public func delete(_ key: String, in bucket: String? = nil) async throws(StoreError) {
-        try await ObjectUpload { run throws(StoreError) in
-            var call = StoreCall(.delete, bucket: try self.bucket(bucket), key: key)
-            call.isIdempotent = true
-            _ = try await self.caller.make(call, run)
-        }.value
-    }
-
     /// Checks whether the store rejects a write whose condition is not met: a store without conditional writes ignores
     /// the condition and overwrites the object. Sends up to four requests. Use it for a store without a profile, to set
     /// ``S3Profile/supportsConditionalWrites``.

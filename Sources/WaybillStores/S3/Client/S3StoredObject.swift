@@ -1,7 +1,5 @@
-public import FoundationEssentials
-public import HTTPTypes
+import HTTPTypes
 import Waybill
-import WaybillCore
 
 /// An object that a store has stored by the protocol of S3.
 public struct S3StoredObject: Sendable, Hashable {
@@ -38,39 +36,5 @@ public struct S3StoredObject: Sendable, Hashable {
     }
 }
 
-/// The metadata of an object.
-public struct S3ObjectInfo: Sendable, Hashable {
-    /// The size in bytes.
-    public var size: Int64?
-    /// The `ETag` with its quotation marks.
-    public var etag: String
-    /// The content type.
-    public var contentType: String?
-    /// The date of the last modification.
-    public var lastModified: Date?
-    /// The storage class; `nil` for the standard class.
-    public var storageClass: String?
-    /// The version ID, if the bucket has versioning.
-    public var versionID: String?
-    /// The user metadata; names are without `x-amz-meta-`.
-    public var metadata: [String: String] = [:]
-    /// All header fields of the response.
-    public var headers: HTTPFields
-
-    init(_ response: UploadResponse) {
-        let fields = response.headers
-        headers = fields
-        size = fields[.contentLength].flatMap { Int64($0) }
-        etag = fields[.eTag] ?? ""
-        contentType = fields[.contentType]
-        lastModified = fields[.lastModified].flatMap { HTTPDate($0) }.map {
-            Date(timeIntervalSince1970: TimeInterval($0.seconds))
-        }
-        storageClass = fields[.s3StorageClass]
-        versionID = fields[.s3VersionID]
-        let prefix = "x-amz-meta-"
-        for field in fields where field.name.canonicalName.hasPrefix(prefix) {
-            metadata[String(field.name.canonicalName.dropFirst(prefix.count))] = field.value
-        }
-    }
-}
+/// The metadata of an object. The checksum, the type of the object and the next position are only reported by OSS.
+public typealias S3ObjectInfo = OSSObjectInfo

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-extension AliyunOSSClient {
+extension ObjectClient {
     /// Prepares the object of a file with a recipe, uploads it, and waits for the stored object.
     ///
     /// ```swift
@@ -21,8 +21,8 @@ extension AliyunOSSClient {
     @discardableResult
     public func upload(
         _ recipe: UploadRecipe, file path: String, parameters: [String: String] = [:], in bucket: String? = nil,
-        options: OSSObjectOptions = OSSObjectOptions(), date: FoundationEssentials.Date? = nil
-    ) async throws(StoreError) -> OSSStoredObject {
+        options: Options = Options(), date: FoundationEssentials.Date? = nil
+    ) async throws(StoreError) -> Stored {
         try await startUpload(
             recipe, file: path, parameters: parameters, in: bucket, options: options, date: date
         ).value
@@ -32,20 +32,22 @@ extension AliyunOSSClient {
     @discardableResult
     public func startUpload(
         _ recipe: UploadRecipe, file path: String, parameters: [String: String] = [:], in bucket: String? = nil,
-        options: OSSObjectOptions = OSSObjectOptions(), date: FoundationEssentials.Date? = nil
-    ) -> ObjectUpload<OSSStoredObject> {
-        ObjectUpload { run throws(StoreError) in
-            try await self.store(recipe, file: path, parameters, in: bucket, options, date, run)
+        options: Options = Options(), date: FoundationEssentials.Date? = nil
+    ) -> ObjectUpload<Stored> {
+        ObjectUpload { [store = operations.store] run throws(StoreError) in
+            let object = try await recipe.prepare(
+                file: path, parameters: parameters, date: date ?? store.configuration.now())
+            return try await store.store(object, in: bucket, options, run)
         }
     }
 
     /// Starts uploading an object that was prepared earlier, and immediately returns the handle.
     @discardableResult
     public func startUpload(
-        _ object: PreparedObject, in bucket: String? = nil, options: OSSObjectOptions = OSSObjectOptions()
-    ) -> ObjectUpload<OSSStoredObject> {
-        ObjectUpload { run throws(StoreError) in
-            try await self.store(object, in: bucket, options, run)
+        _ object: PreparedObject, in bucket: String? = nil, options: Options = Options()
+    ) -> ObjectUpload<Stored> {
+        ObjectUpload { [store = operations.store] run throws(StoreError) in
+            try await store.store(object, in: bucket, options, run)
         }
     }
 }
