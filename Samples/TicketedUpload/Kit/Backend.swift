@@ -30,8 +30,8 @@ public final class Backend: Sendable {
         let photos = PhotoTable(expiredTickets: expiredTickets)
         await server.appendRoute("POST /tickets") { request in
             guard let key = Self.idempotencyKey(request) else { return HTTPResponse(statusCode: .badRequest) }
-            let (photo, hasExpired) = await photos.photo(for: key)
-            let date = Date(timeIntervalSinceNow: hasExpired ? -120 : 0)
+            let (photo, age) = await photos.photo(for: key)
+            let date = Date(timeIntervalSinceNow: -age)
             let ticket = try Self.ticket(photo, keys, bucket, name, date)
             return HTTPResponse(
                 statusCode: .ok, headers: [.contentType: "application/json"],
@@ -101,11 +101,13 @@ private actor PhotoTable {
         self.expiredTickets = expiredTickets
     }
 
-    func photo(for key: String) -> (photo: String, hasExpired: Bool) {
+    /// Returns the name of a photo, and the age of its ticket in seconds. Expired tickets differ in age, because URLs
+    /// signed in the same second are the same.
+    func photo(for key: String) -> (photo: String, age: Double) {
         let photo = photos[key] ?? "photo-\(photos.count + 1).jpg"
         photos[key] = photo
         tickets += 1
-        return (photo, tickets <= expiredTickets)
+        return (photo, tickets <= expiredTickets ? 120 + Double(tickets) : 0)
     }
 
     func confirm(_ photo: String, key: String) {
