@@ -75,12 +75,24 @@ struct PutPlan: Sendable {
         return scan
     }
 
-    /// Throws if a key is not UTF-8. Aliyun and Qiniu require UTF-8, but file names may contain other bytes.
+    /// Throws if a key is not UTF-8, or that of several files. Stores require UTF-8, but file names may contain other
+    /// bytes.
     private static func checkKeys(_ files: [PutFile], _ destination: PutDestination) throws(CommandFailure) {
-        guard !destination.isOneFile, let file = files.first(where: { !SystemPath.isUTF8($0.key) }) else { return }
-        throw .usage(
-            "The key of \(Redaction.quoted(file.path)) is not UTF-8. "
-                + "Pass an explicit key, or exclude the file with --exclude.")
+        guard !destination.isOneFile else { return }
+        if let file = files.first(where: { !SystemPath.isUTF8($0.key) }) {
+            throw .usage(
+                "The key of \(Redaction.quoted(file.path)) is not UTF-8. "
+                    + "Pass an explicit key, or exclude the file with --exclude.")
+        }
+        // A tus server creates a new upload for each file.
+        guard destination.store != .tus else { return }
+        var paths: [[UInt8]: String] = [:]
+        for file in files {
+            guard let other = paths.updateValue(file.path, forKey: Array(file.key.utf8)) else { continue }
+            throw .usage(
+                "\(Redaction.quoted(other)) and \(Redaction.quoted(file.path)) would become the same object. "
+                    + "Send them to different destinations.")
+        }
     }
 
     private static func needsSlash(_ destination: PutDestination) -> CommandFailure {
@@ -104,17 +116,11 @@ struct PutPlan: Sendable {
     }
 
     private static func check(_ files: [PutFile], _ target: any PutTarget) throws(CommandFailure) {
-        var keys: [[UInt8]: String] = [:]
         for file in files {
             do throws(StoreError) {
                 try target.check(key: file.key)
             } catch {
                 throw .usage("\(Redaction.quoted(file.path)): \(error.message.sentence)")
-            }
-            if target.hasKeys, let other = keys.updateValue(file.path, forKey: Array(file.key.utf8)) {
-                throw .usage(
-                    "\(Redaction.quoted(other)) and \(Redaction.quoted(file.path)) would become the same object. "
-                        + "Send them to different destinations.")
             }
         }
     }

@@ -42,18 +42,12 @@ extension [PutFile] {
 
 /// A destination that files can be sent to.
 protocol PutTarget: Sendable {
-    /// Whether each file needs another key.
-    var hasKeys: Bool { get }
     /// Returns the location of a key for output.
     func location(of key: String) -> String
     /// Throws if a key is invalid.
     func check(key: String) throws(StoreError)
     /// Starts an upload.
     func start(_ file: PutFile) -> PutTransfer
-}
-
-extension PutTarget {
-    var hasKeys: Bool { true }
 }
 
 /// A running transfer of a file.

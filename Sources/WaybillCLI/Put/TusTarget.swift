@@ -20,9 +20,6 @@ struct TusTarget: PutTarget {
         self.options = options
     }
 
-    /// The server chooses the URL of each upload.
-    var hasKeys: Bool { false }
-
     func location(of key: String) -> String { Redaction.url(url) }
 
     func check(key: String) throws(StoreError) {}

@@ -128,6 +128,18 @@ import Testing
         #expect(server.requests.reduce(0) { $0 + $1.bodyBytes } < 18_000_000)
     }
 
+    @Test(arguments: ["s3", "oss", "qiniu"], [[], ["--dry-run"]])
+    func `two files with one key are refused`(_ scheme: String, _ more: [String]) async throws {
+        for name in ["a", "b"] {
+            try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: false)
+            try folder.write("\(name)/scan.pdf", name)
+        }
+        let paths = [folder.path("a/scan.pdf"), folder.path("b/scan.pdf")]
+        let refused = try await put(paths + ["\(scheme)://examplebucket/in/"] + more)
+        #expect(refused.exit == .status(2), "\(refused.errorText)")
+        #expect(refused.errorText.contains("would become the same object"), "\(refused.errorText)")
+    }
+
     @Test func `an account can be named, and options that do not apply to a bucket are refused`() async throws {
         let store = try QiniuStore(Self.qiniuSettings)
         let file = try folder.write("a.txt", "text")
