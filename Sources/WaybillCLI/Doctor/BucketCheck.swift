@@ -75,7 +75,7 @@ enum BucketCheck {
         do throws(StoreError) {
             return checks(of: try await client.access(prefix: prefix), bucket, configuration)
         } catch {
-            return checks(of: error, bucket)
+            return checks(of: error, bucket, configuration.profile)
         }
     }
 
@@ -102,17 +102,18 @@ enum BucketCheck {
     }
 
     /// Returns the checks up to the failed one.
-    private static func checks(of error: StoreError, _ bucket: String) -> [Check] {
+    private static func checks(of error: StoreError, _ bucket: String, _ profile: S3Profile) -> [Check] {
         let response = response(in: error)
         guard response != nil || error.status != nil else {
             return [Check(isAboutCredentials(error) ? "credentials" : "connection", false, error.message.sentence)]
         }
         let date = response?.headers[.date].flatMap { HTTPDate($0) }
         let offset = date.map { Double($0.seconds) - Date().timeIntervalSince1970 }
-        return [Check("connection", true, "the store responded")] + clock(offset) + finding(error, bucket)
+        return [Check("connection", true, "the store responded")] + clock(offset)
+            + finding(error, bucket, profile)
     }
 
-    private static func finding(_ error: StoreError, _ bucket: String) -> [Check] {
+    private static func finding(_ error: StoreError, _ bucket: String, _ profile: S3Profile) -> [Check] {
         switch error.storeCode {
         case "InvalidAccessKeyId":
             let remedy = "Check AWS_ACCESS_KEY_ID, --endpoint and --profile."
@@ -128,8 +129,12 @@ enum BucketCheck {
                     "bucket", false, "The store has no bucket \(bucket). Check its name, --endpoint and --profile.")
             ]
         case "AccessDenied":
+            // Garage, and possibly a store that is not known, responds in the same way to a wrong signature.
+            let isAmbiguous = [S3Profile.garage.name, S3Profile.generic.name].contains(profile.name)
             return [
-                Check("credentials", true, "accepted"),
+                isAmbiguous
+                    ? Check(note: "credentials", "not checked: \(error.message.sentence)")
+                    : Check("credentials", true, "accepted"),
                 Check(
                     note: "bucket",
                     "The credentials do not permit listing \(bucket). They may permit uploads, which need s3:PutObject."

@@ -82,6 +82,15 @@ import Testing
         #expect(denied.checks["bucket"]?.verdict == "note" && denied.checks["credentials"]?.verdict == "ok")
     }
 
+    @Test(arguments: ["garage", "generic"])
+    func `credentials are not accepted by a rejection that a wrong key gets, too`(_ profile: String) async throws {
+        store.fail(.denied, on: .listObjects)
+        let (exit, checks) = try await doctor(arguments().map { $0 == "aws" ? profile : $0 })
+        #expect(exit == .status(0) && checks["credentials"]?.verdict == "note", "\(checks)")
+        #expect(checks["credentials"]?.finding.contains("not checked: ") == true)
+        #expect(checks["credentials"]?.finding.contains("403 AccessDenied") == true)
+    }
+
     @Test func `a response of another server is no access`() async throws {
         store.fail(.html(status: 200), on: .listObjects)
         let (exit, checks) = try await doctor(arguments())
