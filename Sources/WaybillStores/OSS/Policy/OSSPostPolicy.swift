@@ -13,8 +13,8 @@ import WaybillCore
 /// let form = try policy.form(at: "https://cards.oss-cn-hangzhou.aliyuncs.com/", rules: rules, credentials: credentials)
 /// ```
 ///
-/// The JSON of a policy is deterministic, byte for byte. A field without a condition can have any value: add a
-/// condition for every field that matters.
+/// The JSON of a policy is deterministic, byte for byte. At OSS, a field without a condition can have any value: add a
+/// condition for every field that matters. Stores of S3 reject a form with a field that has no condition.
 public struct OSSPostPolicy: Sendable, Hashable {
     /// A constraint on one field. Fields have the names of the form, without the dollar sign of the JSON.
     public enum Condition: Sendable, Hashable {
