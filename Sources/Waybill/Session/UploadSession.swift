@@ -58,6 +58,12 @@ public final class UploadSession: Sendable {
     /// If the session's transport has no such thread, this is `globalConcurrentExecutor`.
     public var executor: any TaskExecutor { core.transport.executor ?? globalConcurrentExecutor }
 
+    /// A session with the same configuration and transport, whose uploads have their own slots. A request that an upload
+    /// of this session waits for can't be blocked by that upload.
+    package var sibling: UploadSession {
+        UploadSession(core: SessionCore(configuration: core.configuration, transport: core.transport))
+    }
+
     private init(core: SessionCore) {
         self.core = core
     }

@@ -37,6 +37,8 @@ struct AWSCredentialFinder: Sendable {
 
     private func find(in source: AWSCredentialSource) async throws(StoreError) -> Finding {
         switch source {
+        case .environment where profile != nil, .webIdentity where profile != nil:
+            return .absent("A profile is specified.")
         case .environment:
             guard value("AWS_ACCESS_KEY_ID") != nil || value("AWS_SECRET_ACCESS_KEY") != nil else {
                 return .absent("AWS_ACCESS_KEY_ID is not set.")
@@ -171,7 +173,7 @@ struct AWSCredentialFinder: Sendable {
         var request = request
         request.options = options
         do {
-            return try await session.send(request).body
+            return try await session.sibling.send(request).body
         } catch {
             let reply = error.response.map { StoreErrorResponse($0) }
             let details = [reply?.code, reply?.message].compactMap { $0.map { "\(StoreError.shown($0).sentence) " } }

@@ -30,8 +30,10 @@ extension CredentialProvider {
     ///
     /// - Parameters:
     ///   - sources: The sources to ask.
-    ///   - profile: The profile of ``AWSCredentialSource/profile``; `nil` for `AWS_PROFILE`, or else `default`.
-    ///   - session: The session that sends requests to endpoints: one, for an instance three, of at most 10 s each.
+    ///   - profile: The profile of ``AWSCredentialSource/profile``, which then precedes the keys and the role of the
+    ///     environment; `nil` for `AWS_PROFILE`, or else `default`.
+    ///   - session: The session whose configuration is used for requests to endpoints: one, for an instance three, of at
+    ///     most 10 s each. They do not wait for its uploads.
     ///   - pace: The timing of searches.
     ///   - lookUp: Returns the value of a variable; the environment of this process by default.
     /// - Returns: A provider with a cache. Create it only once.

@@ -142,9 +142,10 @@ extension CredentialProvider {
     ///
     /// - Parameters:
     ///   - url: The URL, requested with `GET`.
-    ///   - session: The session that sends the request, with its header fields, limits and credentials for that server.
+    ///   - session: The session whose header fields, limits and credentials for that server are used. The request does
+    ///     not wait for its uploads.
     /// - Returns: A provider with a cache. Create it only once.
     public static func tokenServer(_ url: String, through session: UploadSession) -> CredentialProvider {
-        .federated { try StoreCredentials(json: await session.send(UploadRequest(.get, url)).body) }
+        .federated { try StoreCredentials(json: await session.sibling.send(UploadRequest(.get, url)).body) }
     }
 }

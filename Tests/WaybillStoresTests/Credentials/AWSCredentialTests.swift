@@ -82,6 +82,16 @@ import WaybillCore
         #expect(try await credentials(variables, from: [.profile]) == Self.keys("file"))
     }
 
+    @Test func `a profile that is specified precedes the environment`() async throws {
+        try write(credentials: "[backup]\naws_access_key_id = file\naws_secret_access_key = HIDDENKEY")
+        var variables = ["AWS_ACCESS_KEY_ID": "environment", "AWS_SECRET_ACCESS_KEY": "HIDDENKEY"]
+        #expect(try await credentials(variables, profile: "backup") == Self.keys("file"))
+        variables["AWS_PROFILE"] = "backup"
+        #expect(try await credentials(variables) == Self.keys("environment"))
+        let role = ["AWS_WEB_IDENTITY_TOKEN_FILE": "/nowhere", "AWS_ROLE_ARN": "arn"]
+        #expect(try await credentials(role, profile: "backup") == Self.keys("file"))
+    }
+
     @Test func `a source that is set up but fails ends the search`() async throws {
         try write(credentials: "[default]\naws_access_key_id = file\naws_secret_access_key = HIDDENKEY")
         let half = try await failure(["AWS_ACCESS_KEY_ID": "HIDDENID"])
@@ -99,6 +109,27 @@ import WaybillCore
             for try await credentials in group { #expect(credentials == Self.found) }
         }
         #expect(server.requests.count == 1)
+    }
+
+    @Test func `a request for credentials does not wait for the upload that needs them`() async throws {
+        let body = Self.json.split(separator: "2023-12-29").joined(separator: "2199-12-29")
+        let server = try LoopbackServer(otherwise: .respond(200, body: body))
+        let url = server.url("/creds")
+        var settings = S3Fixture.settings
+        settings.accounts = [OSSAccount("ASIA", "HIDDENKEY", token: "HIDDENTOKEN")]
+        var configuration = UploadSession.Configuration()
+        configuration.maximumConcurrentTransfers = 1
+        let session = UploadSession(configuration: configuration)
+        let variables = try variables(["AWS_CONTAINER_CREDENTIALS_FULL_URI": url])
+        for provider in [
+            CredentialProvider.aws(through: session) { variables[$0] }, .tokenServer(url, through: session),
+        ] {
+            let fixture = try S3Fixture(.aws, settings)
+            let client = try S3Client(
+                configuration: fixture.client.configuration, credentials: provider, session: session)
+            try await client.put(.data([1]), to: "k")
+            #expect(fixture.store.object("k")?.content.size == 1)
+        }
     }
 
     // MARK: Profile
