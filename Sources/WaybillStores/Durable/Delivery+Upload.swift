@@ -46,7 +46,7 @@ extension Delivery {
             }
         } catch {
             // The response of S3 to HEAD has no code.
-            if error.status == 403, error.storeCode == "AccessDenied" || error.storeCode == nil && isRepeatable {
+            if error.status == 403, ["AccessDenied", nil].contains(error.storeCode) {
                 return isRepeatable ? .repeatable : .undetermined
             }
             throw UploadError(error, attempt: attempt)

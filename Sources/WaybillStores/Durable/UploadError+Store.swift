@@ -91,9 +91,11 @@ private enum StoreFailureClass {
         return ["mimeType", "fsizeMin", "scope"].contains { message.contains($0) }
     }
 
-    /// Whether Qiniu reports a transient failure with its own status. Statuses that HTTP defines are not covered.
+    /// Whether the store asks for the request again with a status that is otherwise final, or Qiniu with its own status.
     private static func isTransient(_ error: StoreError) -> Bool {
-        guard let status = error.status, status > 504 else { return false }
+        guard let status = error.status else { return false }
+        if status < 429 { return StoreErrorResponse.transientCodes.contains { $0 == error.storeCode } }
+        guard status > 504 else { return false }
         let response = (error.cause as? UploadError)?.response
         guard response?.headers[QiniuResponseParser.requestID] != nil else { return false }
         return QiniuRetry.throttled.contains(status) || QiniuRetry.transient.contains(status)
