@@ -41,6 +41,7 @@ struct FileUpload: Sendable {
             endpoint: endpoint, bucket: object.bucket, key: object.key, source: source, path: path,
             partSize: plan.partSize)
         subject.checksum = object.checksumName
+        subject.options = try object.initiationFields().digest
         if let recordStore {
             subject.clearDevice()
             return try await uploadParts(source, plan, (recordStore, subject), run)
@@ -214,5 +215,13 @@ struct FileUpload: Sendable {
         guard !isResumable else { return await upload.flush() }
         // Use an unstructured task: the current one may be cancelled, and would send nothing.
         await Task { try? await upload.abort(ObjectRun()) }.value
+    }
+}
+
+extension HTTPFields {
+    /// A hash of the fields that does not depend on the order. Customer keys among the fields are not disclosed.
+    fileprivate var digest: String {
+        let lines = map { "\($0.name.canonicalName):\($0.value)\n" }
+        return MessageAuthentication.sha256Text(lines.sorted().joined())
     }
 }

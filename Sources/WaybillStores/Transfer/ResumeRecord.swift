@@ -22,6 +22,8 @@ struct ResumeSubject: Sendable, Hashable, Codable {
     var partSize: Int64
     /// The name of the checksum that every part must have, if the upload was begun with one.
     var checksum: String?
+    /// A hash of the header fields with which the upload was begun; `nil` in records of earlier versions.
+    var options: String?
 
     init(endpoint: String, bucket: String, key: String?, source: SourceFile, path: String, partSize: Int64) {
         self.endpoint = endpoint
@@ -74,6 +76,7 @@ struct ResumeSubject: Sendable, Hashable, Codable {
             return "the part size is \(partSize) bytes in the record, but \(now.partSize) in the configuration"
         }
         if checksum != now.checksum { return "the parts have another checksum in the configuration" }
+        if let options, let other = now.options, options != other { return "the options of the object changed" }
         return nil
     }
 }

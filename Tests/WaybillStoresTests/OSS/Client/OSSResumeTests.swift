@@ -57,6 +57,21 @@ import WaybillMultipart
         #expect(stored.checksum == CRC64(of: file.bytes).value)
     }
 
+    @Test(arguments: [true, false])
+    func `an upload is resumed with other options only if its record has none`(_ hasOptions: Bool) async throws {
+        let fixture = try OSSFixture { configuration, _ in configuration.maximumConcurrentParts = 1 }
+        let file = try fixture.file(500_000)
+        fixture.store.fail(.html(status: 403), on: .uploadPart, part: 4)
+        _ = try await storeError { try await fixture.client.upload(file: file.path, to: "k") }
+        if !hasOptions { try await fixture.rewriteRecord(file.path) { $0.subject.options = nil } }
+        var options = OSSObjectOptions()
+        options.metadata = ["author": "alice"]
+        let stored = try await fixture.client.upload(file: file.path, to: "k", options: options)
+        #expect(
+            stored.beginning
+                == (hasOptions ? .afterDiscarding("the options of the object changed") : .resumed(parts: 3)))
+    }
+
     @Test func `the MD5 of a stored part matches the file`() async throws {
         let fixture = try OSSFixture { configuration, _ in configuration.maximumConcurrentParts = 1 }
         let file = try fixture.file(300_000)
