@@ -16,8 +16,9 @@ extension ObjectRequests {
         let response: UploadResponse
         do throws(StoreError) {
             response = try await caller.make(call, run).response
-        } catch  where error.status == 404 || error.status == 403 {
-            // Amazon S3 responds with 403 for a missing object if the credentials do not permit listing the bucket.
+        } catch  where [400, 403, 404].contains(error.status) {
+            // Amazon S3 responds with 403 for a missing object if the credentials do not permit listing the bucket, and
+            // with 400 if the object is encrypted with a key of the client, or is not.
             return nil
         } catch {
             throw error.beforeSending
@@ -48,7 +49,8 @@ extension OSSObjectRequests {
 
 extension S3ObjectRequests {
     var comparisonFields: HTTPFields {
-        client.configuration.profile.checksums.subtracting([.md5]).isEmpty ? [:] : [.s3ChecksumMode: "ENABLED"]
+        let hasChecksums = !client.configuration.profile.checksums.subtracting([.md5]).isEmpty
+        return headFields().adding(hasChecksums ? [.s3ChecksumMode: "ENABLED"] : [:])
     }
 
     func storedChecksum(in response: UploadResponse) -> (RunningChecksum, String)? {

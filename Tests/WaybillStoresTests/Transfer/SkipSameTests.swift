@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPTypes
 import TestSupport
 import Testing
 import Waybill
@@ -72,7 +73,7 @@ import WaybillCore
         #expect(fixture.store.object("k")?.content.bytes == other)
     }
 
-    @Test(arguments: [403, 404]) func `a rejected query sends the object`(_ status: Int) async throws {
+    @Test(arguments: [400, 403, 404]) func `a rejected query sends the object`(_ status: Int) async throws {
         let fixture = try S3Fixture()
         let path = try fixture.directory.write("a", same)
         fixture.store.put("k", same)
@@ -81,14 +82,25 @@ import WaybillCore
         #expect(fixture.store.object("k")?.timesStored == 2)
     }
 
+    @Test func `the query has the key of the client for the encryption`() async throws {
+        let fixture = try S3Fixture()
+        let path = try fixture.directory.write("a", same)
+        var options = S3ObjectOptions()
+        let name = HTTPField.Name("x-amz-server-side-encryption-customer-algorithm")!
+        options.headers = [name: "AES256", .cacheControl: "no-cache"]
+        try await fixture.client.upload(file: path, to: "k", options: options, multipart: multipart)
+        let query = try #require(fixture.store.state.log(.headObject).first)
+        #expect(query.value(of: name.rawName) == "AES256" && query.value(of: "Cache-Control") == nil)
+    }
+
     @Test func `another failure of the query sends nothing`() async throws {
         let fixture = try S3Fixture()
         let path = try fixture.directory.write("a", same)
-        fixture.store.fail(.refused(status: 400, code: "InvalidRequest"), on: .headObject)
+        fixture.store.fail(.refused(status: 405, code: "MethodNotAllowed"), on: .headObject)
         let error = try await storeError {
             try await fixture.client.upload(file: path, to: "k", multipart: multipart)
         }
-        #expect(error.status == 400)
+        #expect(error.status == 405)
         #expect(fixture.store.object("k") == nil)
     }
 

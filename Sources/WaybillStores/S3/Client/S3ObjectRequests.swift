@@ -68,7 +68,7 @@ struct S3ObjectRequests: ObjectRequests {
         return fields
     }
 
-    func partFields() throws(StoreError) -> HTTPFields { [:] }
+    func partFields() throws(StoreError) -> HTTPFields { customerKey }
 
     func completionFields(_ checksum: String?) throws(StoreError) -> HTTPFields {
         var fields = try options.conditionFields(profile)
@@ -112,7 +112,12 @@ struct S3ObjectRequests: ObjectRequests {
             outcome: .rejected)
     }
 
-    func headFields() -> HTTPFields { named == nil ? [:] : [.s3ChecksumMode: "ENABLED"] }
+    func headFields() -> HTTPFields { customerKey.adding(named == nil ? [:] : [.s3ChecksumMode: "ENABLED"]) }
+
+    /// The fields of a key for the encryption that is not stored. Each request for the object needs them.
+    private var customerKey: HTTPFields {
+        HTTPFields(options.headers.filter { $0.name.canonicalName.hasPrefix("x-amz-server-side-encryption-customer-") })
+    }
 
     func matches(_ checksum: String?, _ response: UploadResponse) -> Bool? {
         guard let checksum else { return nil }
@@ -122,7 +127,8 @@ struct S3ObjectRequests: ObjectRequests {
         }
         guard let theirs = Self.hash(in: response) else { return nil }
         // Another hash proves that the object is another one; an ETag that is no hash proves nothing.
-        return theirs == checksum ? true : profile.hasMD5ETags ? false : nil
+        let isHash = checksum.contains("-") ? profile.hasMD5PartETags : profile.hasMD5ETags
+        return theirs == checksum ? true : isHash ? false : nil
     }
 
     // MARK: Digests

@@ -35,6 +35,9 @@ public struct S3Profile: Sendable, Hashable, Codable {
     /// Whether the `ETag` of an object that was sent in a single request, without encryption by a key of the client or
     /// of a key service, is its MD5.
     public var hasMD5ETags = true
+    /// Whether the `ETag` of an object in parts, without such encryption, is the MD5 of the MD5s of the parts and their
+    /// number.
+    public var hasMD5PartETags = false
     /// The maximum size of an object that is sent in a single request.
     public var maximumSinglePut = ByteCount.gibibytes(5)
     /// The minimum size of every part except the last.
@@ -70,6 +73,7 @@ public struct S3Profile: Sendable, Hashable, Codable {
     public static let aws = S3Profile("Amazon S3", "https://s3.{region}.amazonaws.com") {
         $0.checksums = Set(S3Checksum.allCases)
         $0.supportsConditionalWrites = true
+        $0.hasMD5PartETags = true
     }
     /// Cloudflare R2. The endpoint contains the account. By its table of checksum types, a CRC of the whole object must be
     /// the CRC-64.
@@ -77,6 +81,7 @@ public struct S3Profile: Sendable, Hashable, Codable {
         $0.defaultRegion = "auto"
         $0.checksums = [.md5, .sha256, .crc64NVME]
         $0.supportsConditionalWrites = true
+        $0.hasMD5PartETags = true
     }
     /// Aliyun OSS by the protocol of S3. ``AliyunOSSClient`` verifies more.
     public static let oss = S3Profile("Aliyun OSS", "https://s3.oss-{region}.aliyuncs.com")
@@ -99,7 +104,10 @@ public struct S3Profile: Sendable, Hashable, Codable {
         $0.supportsConditionalWrites = true
     }
     /// The object gateway of Ceph.
-    public static let ceph = S3Profile("Ceph", nil, .path) { $0.defaultRegion = "us-east-1" }
+    public static let ceph = S3Profile("Ceph", nil, .path) {
+        $0.defaultRegion = "us-east-1"
+        $0.hasMD5PartETags = true
+    }
     /// Garage.
     public static let garage = S3Profile("Garage", nil, .path) {
         $0.defaultRegion = "garage"
