@@ -161,5 +161,5 @@ extension UploadStateMachine {
         }
     }
 
-    var isIdempotent: Bool { isRepeatable ?? route?.hop.isIdempotent ?? rules.isIdempotent }
+    var isIdempotent: Bool { isRepeatable ?? (rules.isIdempotent || route?.hop.isIdempotent ?? false) }
 }

@@ -18,6 +18,7 @@ final class RequestPlan: Sendable {
     let commonFields: CommonFields?
     /// The cookie jar of the session.
     let cookies: CookieJar?
+    private let isRepeatable: Bool
     private let hasContent: Bool
     private let sendsContentType: Bool
 
@@ -58,6 +59,7 @@ final class RequestPlan: Sendable {
             headers.append(HTTPField(name: .idempotencyKey, value: key.fieldValue))
         }
         method = request.method
+        isRepeatable = request.isRepeatable
         self.headers = headers
         sendsContentType = request.sendsContentType
         if case .empty = request.content.kind { hasContent = false } else { hasContent = true }
@@ -75,7 +77,7 @@ final class RequestPlan: Sendable {
     /// The rules for the upload's state machine.
     var rules: UploadRules {
         var rules = UploadRules(retry: options.retry, accepts: options.accepts)
-        rules.isIdempotent = method.isIdempotent
+        rules.isIdempotent = method.isIdempotent || isRepeatable
         if case .honoured(let window) = options.idempotency, headers.has(.idempotencyKey) {
             rules.keyWindow = window
         }

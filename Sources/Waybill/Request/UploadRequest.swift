@@ -30,6 +30,8 @@ public struct UploadRequest: Sendable {
     /// Whether the path is omitted from all printed text, because it contains confidential data such as the ID of a
     /// multipart upload.
     package var hidesPath = false
+    /// Whether a second request has no further effect, although its method is not idempotent.
+    package var isRepeatable = false
     /// Whether the content type of the body is sent. A presigned URL is often valid only for the header fields that were
     /// signed.
     var sendsContentType = true

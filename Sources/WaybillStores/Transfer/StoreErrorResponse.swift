@@ -97,6 +97,9 @@ struct StoreErrorResponse: Sendable, Hashable {
         "RequestTimeout", "ConditionalRequestConflict", "InternalError", "ServiceUnavailable", "SlowDown",
     ]
 
+    /// The codes for a body that differs from the digest that was sent with it.
+    static let mismatchCodes = ["BadDigest", "XAmzContentSHA256Mismatch"]
+
     /// An explanation for a body that is not from the store; `nil` if it is, or without a body.
     var foreignResponseHint: String? {
         switch form {

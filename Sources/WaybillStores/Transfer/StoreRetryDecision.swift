@@ -13,7 +13,7 @@ import WaybillCore
 /// | 401, or 403 for expired credentials | get fresh credentials and repeat the request |
 /// | the bucket is in another region | sign for that region and repeat the request |
 /// | the stored bytes differ from those sent, or the store asks for the request again | send again |
-/// | the whole request was sent, and no response arrived | query the store and act on the result |
+/// | the store may have acted: no response, or one such as 504 | query the store and act on the result |
 /// | anything else | none; the session has already retried transient failures |
 struct StoreRetryDecision: Sendable {
     /// The facts about a failure.
@@ -91,7 +91,7 @@ struct StoreRetryDecision: Sendable {
         if failure.isChecksumMismatch || failure.isTransient {
             return Self.testAndSet(&hasRepeated) ? .stop("The request was already sent twice.") : .sendAgain
         }
-        if failure.outcome == .unknown, failure.status == nil {
+        if failure.outcome == .unknown {
             return Self.testAndSet(&hasLookedUp) ? .stop(nil) : .lookUp
         }
         return .stop(nil)

@@ -34,15 +34,20 @@ protocol StoreService: Sendable {
     /// Throws if a successful response is a failure nonetheless, or does not come from the store.
     func accept(_ response: UploadResponse, of call: StoreCall) throws(StoreError)
 
+    /// Returns the region of a bucket, as far as it is known; empty if requests do not depend on it.
+    func region(of bucket: String) -> String
+
     /// Returns the region of the bucket if an error response reports another one than that of the request.
-    func otherRegion(in reply: StoreErrorResponse, _ response: UploadResponse, of call: StoreCall) -> String?
+    func otherRegion(in reply: StoreErrorResponse, _ response: UploadResponse, than region: String) -> String?
 
     /// Sends all later requests for a bucket to another region.
     func move(_ bucket: String, to region: String)
 }
 
 extension StoreService {
-    func otherRegion(in reply: StoreErrorResponse, _ response: UploadResponse, of call: StoreCall) -> String? { nil }
+    func region(of bucket: String) -> String { "" }
+
+    func otherRegion(in reply: StoreErrorResponse, _ response: UploadResponse, than region: String) -> String? { nil }
 
     func move(_ bucket: String, to region: String) {}
 }

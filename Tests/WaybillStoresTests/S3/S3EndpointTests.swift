@@ -106,11 +106,14 @@ import WaybillCore
 
     // MARK: Regions
 
-    private static func fixture(regional: Bool) throws -> S3Fixture {
+    private static func fixture(
+        regional: Bool, _ change: (inout S3Client.Configuration) -> Void = { _ in }
+    ) throws -> S3Fixture {
         var settings = S3Fixture.settings
         settings.bucketRegions["examplebucket"] = "eu-west-1"
         return try S3Fixture(.aws, settings) { configuration, store in
             if regional { configuration.endpoint = "http://s3.{region}.loopback.invalid:\(store.port)" }
+            change(&configuration)
         }
     }
 
@@ -125,6 +128,22 @@ import WaybillCore
         // Other buckets stay in the configured region.
         try await fixture.client.put(.data([1]), to: "k", in: "other-bucket")
         #expect(fixture.store.state.log.map(\.code) == [wrong, nil, nil, nil])
+    }
+
+    @Test(arguments: [true, false], [1, 5])
+    func `concurrent requests to the wrong region are all signed again`(_ regional: Bool, _ atOnce: Int) async throws {
+        let gate = Gate()
+        let fixture = try Self.fixture(regional: regional) { $0.maximumConcurrentRequests = atOnce }
+        fixture.store.hold(at: gate)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<4 {
+                group.addTask { _ = try await fixture.client.put(.data([UInt8(number)]), to: "k\(number)") }
+            }
+            try await fixture.store.waitUntil { $0.inFlight == min(atOnce, 4) }
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(fixture.store.state.keys().count == 4)
     }
 
     @Test func `a redirected HEAD is signed again by the region in its header field`() async throws {

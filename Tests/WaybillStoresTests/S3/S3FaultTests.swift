@@ -57,6 +57,24 @@ import WaybillCore
         #expect(fixture.count(.headObject) == 1)
     }
 
+    @Test func `a conditional write after a corrected clock does not claim the object of another writer`() async throws
+    {
+        let fixture = try S3Fixture()
+        fixture.store.put("k", bytes)
+        fixture.store.skew(OSSSkew(seconds: 7_200, report: .serverTime))
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k", options: absent) }
+        #expect(error.storeCode == "PreconditionFailed")
+        #expect(fixture.store.state.log.map(\.operation) == [.putObject, .putObject])
+    }
+
+    @Test func `a conditional write that stored damaged bytes is a checksum mismatch`() async throws {
+        let fixture = try S3Fixture()
+        fixture.store.fail(.wrongChecksum, on: .putObject, .headObject, times: nil)
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k", options: absent) }
+        #expect(error.code == .checksumMismatch)
+        #expect(fixture.store.state.log.map(\.code) == [nil, "PreconditionFailed", nil])
+    }
+
     @Test func `a conflict of conditional writes is sent again once`() async throws {
         let fixture = try S3Fixture()
         fixture.store.fail(.refused(status: 409, code: "ConditionalRequestConflict"), on: .putObject)
@@ -99,6 +117,30 @@ import WaybillCore
         #expect(fixture.store.object("k")?.timesStored == 1)
     }
 
+    @Test func `an object that was stored before the last of several server errors is recognized`() async throws {
+        let fixture = try S3Fixture()
+        fixture.store.fail(.html(status: 500), on: .putObject, times: 3)
+        fixture.store.fail(.xml(status: 500, .cut), on: .putObject)
+        #expect(try await fixture.client.put(.data(bytes), to: "k").wasFoundStored)
+        fixture.store.fail(.html(status: 500), on: .putObject, times: nil)
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "other") }
+        #expect(error.status == 500 && error.outcome == .unknown)
+        #expect(fixture.count(.putObject) == 8 && fixture.count(.headObject) == 2)
+    }
+
+    @Test(arguments: [(.aws, false), (.ceph, false), (.oss, nil), (.garage, nil)] as [(S3Profile, Bool?)])
+    func `an ETag of parts identifies the object only if it is computed from their MD5s`(
+        _ profile: S3Profile, _ isSame: Bool?
+    ) throws {
+        let object = S3ObjectRequests(
+            client: try S3Fixture(profile).client, bucket: "examplebucket", key: "k", options: S3ObjectOptions())
+        let (ours, theirs) = (String(repeating: "0", count: 32), String(repeating: "1", count: 32))
+        let response = UploadResponse(status: .ok, headers: [.eTag: "\"\(theirs)-2\""])
+        #expect(object.matches("\(ours)-2", response) == isSame)
+        #expect(object.matches("\(theirs)-2", response) == true)
+        #expect(object.matches(ours, response) == false)
+    }
+
     @Test func `the outcome is unknown if the ETag of the stored object is not comparable`() async throws {
         let fixture = try S3Fixture(.generic)
         fixture.store.fail(.storeThenDrop, on: .putObject)
@@ -118,6 +160,18 @@ import WaybillCore
         fixture.store.fail(.wrongChecksum, on: .putObject, times: nil)
         let error = try await storeError { try await fixture.client.put(.data(bytes), to: "other") }
         #expect(error.code == .checksumMismatch)
+        #expect(fixture.count(.putObject) == 4)
+    }
+
+    @Test(arguments: ["BadDigest", "XAmzContentSHA256Mismatch"])
+    func `a body that arrived damaged is sent again once`(_ code: String) async throws {
+        let fixture = try S3Fixture()
+        fixture.store.fail(.refused(status: 400, code: code), on: .putObject)
+        try await fixture.client.put(.data(bytes), to: "k")
+        #expect(fixture.count(.putObject) == 2)
+        fixture.store.fail(.refused(status: 400, code: code), on: .putObject, times: nil)
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "other") }
+        #expect(error.code == .checksumMismatch && error.storeCode == code)
         #expect(fixture.count(.putObject) == 4)
     }
 
@@ -167,6 +221,19 @@ import WaybillCore
         try await fixture.client.put(.data(bytes), to: "k")
         #expect(fixture.fetches.value == 2)
         #expect(fixture.store.state.log.map(\.code) == ["ExpiredToken", nil])
+    }
+
+    @Test func `an expired token is recognized from a response to HEAD, which has no body`() async throws {
+        var settings = S3Fixture.settings
+        settings.accounts = [OSSAccount("ak", "sk", token: "token")]
+        let fixture = try S3Fixture(.aws, settings)
+        var counted = CountedCredentials(count: fixture.fetches)
+        counted.credentials.securityToken = .secret("token")
+        let client = try S3Client(configuration: fixture.client.configuration, credentials: counted.provider)
+        fixture.store.put("k", bytes)
+        fixture.store.fail(.refused(status: 400, code: "ExpiredToken"), on: .headObject)
+        #expect(try await client.head("k").size == 8)
+        #expect(fixture.count(.headObject) == 2)
     }
 
     @Test func `a wrong secret is explained`() async throws {

@@ -121,6 +121,27 @@ import WaybillCore
         #expect(fixture.store.state.aborted.count == 1 && fixture.store.object("k")?.timesStored == 1)
     }
 
+    @Test func `an upload that was begun with other options is not resumed`() async throws {
+        let (fixture, file) = try Self.fixture()
+        fixture.store.fail(.denied, on: .complete)
+        _ = try await storeError { try await Self.recording(fixture).upload(file: file, to: "k") }
+        var options = S3ObjectOptions()
+        options.acl = "private"
+        let stored = try await Self.recording(fixture).upload(file: file, to: "k", options: options)
+        #expect(stored.beginning == .afterDiscarding("the options of the object changed"))
+        #expect(fixture.store.state.aborted.count == 1)
+        #expect(fixture.store.object("k")?.fields["x-amz-acl"] == "private")
+    }
+
+    @Test func `a key of the client is sent with each part`() async throws {
+        let (fixture, file) = try Self.fixture()
+        var options = S3ObjectOptions()
+        let name = HTTPField.Name("x-amz-server-side-encryption-customer-algorithm")!
+        options.headers[name] = "AES256"
+        try await fixture.client.upload(file: file, to: "k", options: options)
+        #expect(fixture.store.state.log(.uploadPart).allSatisfy { $0.value(of: name.rawName) == "AES256" })
+    }
+
     @Test func `the part size must be allowed by the profile`() async throws {
         let (fixture, file) = try Self.fixture { $0.partSize = .bytes(102_399) }
         let error = try await storeError { try await fixture.client.upload(file: file, to: "k") }
@@ -261,6 +282,41 @@ import WaybillCore
         #expect(stored.wasFoundStored)
         Self.check(fixture, stored)
         #expect(fixture.count(.complete) == 1)
+    }
+
+    @Test(arguments: [500, 502, 504]) func `a completion that a gateway reports as failed is looked up`(_ status: Int)
+        async throws
+    {
+        let (fixture, file) = try Self.fixture()
+        fixture.store.fail(.xml(status: status, .cut), on: .complete)
+        let stored = try await fixture.client.upload(file: file, to: "k")
+        #expect(stored.wasFoundStored)
+        Self.check(fixture, stored)
+        #expect(fixture.count(.complete) == 1)
+    }
+
+    @Test(arguments: [OSSOperation.initiate, .complete])
+    func `a request that a gateway did not pass on is repeated`(_ operation: OSSOperation) async throws {
+        let (fixture, file) = try Self.fixture()
+        fixture.store.fail(.html(status: 500), on: operation)
+        Self.check(fixture, try await fixture.client.upload(file: file, to: "k"))
+        #expect(fixture.count(operation) == 2)
+    }
+
+    @Test func `parts that do not match the checksum of the object are discarded`() async throws {
+        let (fixture, file) = try Self.fixture()
+        fixture.store.fail(.refused(status: 400, code: "BadDigest"), on: .complete, times: nil)
+        let error = try await storeError { try await Self.recording(fixture).upload(file: file, to: "k") }
+        #expect(error.code == .checksumMismatch && fixture.count(.complete) == 2)
+        #expect(fixture.store.state.uploads.isEmpty)
+        #expect(try fixture.directory.names(in: "records").allSatisfy { !$0.hasSuffix(".json") })
+    }
+
+    @Test func `a part that arrived damaged is sent again once`() async throws {
+        let (fixture, file) = try Self.fixture()
+        fixture.store.fail(.refused(status: 400, code: "BadDigest"), on: .uploadPart, part: 2)
+        Self.check(fixture, try await fixture.client.upload(file: file, to: "k"))
+        #expect(fixture.count(.uploadPart) == 7)
     }
 
     @Test func `a response with 200 and an error is a failure of the completion`() async throws {

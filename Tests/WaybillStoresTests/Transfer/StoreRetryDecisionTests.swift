@@ -31,7 +31,7 @@ import WaybillCore
         ("incomplete", failure(.incomplete(acknowledged: 3)), .stop(nil)),
         ("unknown", failure(.unknown), .lookUp),
         ("unknown, and read once", failure(.unknown) { $0.isReplayable = false }, .lookUp),
-        ("an unreadable response", failure(.unknown) { $0.status = 200 }, .stop(nil)),
+        ("the response of a gateway", failure(.unknown) { $0.status = 504 }, .lookUp),
         ("checksum", failure { $0.isChecksumMismatch = true }, .sendAgain),
         (
             "transient",

@@ -86,9 +86,9 @@ final class S3Service: StoreService {
 
     // MARK: Regions
 
-    func otherRegion(in reply: StoreErrorResponse, _ response: UploadResponse, of call: StoreCall) -> String? {
+    func otherRegion(in reply: StoreErrorResponse, _ response: UploadResponse, than region: String) -> String? {
         // 301 and 307 from a host of another region, 400 for a signature with the wrong region.
-        guard [301, 307, 400].contains(response.status.code), let other = reply.region, other != region(of: call.bucket)
+        guard [301, 307, 400].contains(response.status.code), let other = reply.region, other != region
         else { return nil }
         // Do not follow `Location`: the region is put into the configured endpoint, so no other host gets a signature.
         do throws(StoreError) {
@@ -101,7 +101,6 @@ final class S3Service: StoreService {
 
     func move(_ bucket: String, to region: String) { regions.withLock { $0[bucket] = region } }
 
-    /// Returns the region of a bucket, as far as it is known.
     func region(of bucket: String) -> String { regions.withLock { $0[bucket] } ?? region }
 
     private static func address(_ endpoint: String, _ region: String) throws(StoreError) -> StoreAddress {

@@ -63,6 +63,25 @@ import WaybillMultipart
         #expect(fixture.store.object("film")?.timesStored == 1)
     }
 
+    @Test func `an object of another client is not claimed after a corrected clock`() async throws {
+        let fixture = try OSSFixture()
+        var options = OSSObjectOptions()
+        options.forbidsOverwrite = true
+        fixture.store.put("k", bytes)
+        fixture.store.skew(OSSSkew(seconds: 7_200, report: .serverTime))
+        let error = try await storeError { try await fixture.client.put(.data(bytes), to: "k", options: options) }
+        #expect(error.storeCode == "FileAlreadyExists" && fixture.count(.headObject) == 0)
+    }
+
+    @Test func `a server error is followed by a query or a repetition`() async throws {
+        let fixture = try OSSFixture()
+        fixture.store.fail(.html(status: 500), on: .initiate)
+        fixture.store.fail(.xml(status: 504, .cut), on: .complete)
+        let stored = try await fixture.client.upload(file: fixture.file(300_000).path, to: "film")
+        #expect(stored.wasFoundStored && fixture.store.object("film")?.timesStored == 1)
+        #expect(fixture.count(.initiate) == 2 && fixture.count(.complete) == 1)
+    }
+
     @Test func `an object missing after a lost response is sent once more`() async throws {
         let fixture = try OSSFixture()
         // An object of another client under that key does not count.
