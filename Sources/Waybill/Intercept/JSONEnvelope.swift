@@ -73,6 +73,7 @@ public struct JSONEnvelope: UploadInterceptor, Hashable {
 enum JSONScalar: Hashable, CustomStringConvertible {
     case text(String)
     case integer(Int64)
+    case unsigned(UInt64)
     case number(Double)
     case boolean(Bool)
 
@@ -81,6 +82,7 @@ enum JSONScalar: Hashable, CustomStringConvertible {
         switch self {
         case .text(let text): text
         case .integer(let number): "\(number)"
+        case .unsigned(let number): "\(number)"
         // When codes are compared, 0.0 equals 0.
         case .number(let number): Int64(exactly: number).map { "\($0)" } ?? "\(number)"
         case .boolean(let boolean): "\(boolean)"
@@ -95,6 +97,8 @@ enum JSONScalar: Hashable, CustomStringConvertible {
             self = .text(text)
         } else if let integer = try? value.decode(Int64.self) {
             self = .integer(integer)
+        } else if let integer = try? value.decode(UInt64.self) {
+            self = .unsigned(integer)
         } else if let number = try? value.decode(Double.self) {
             self = .number(number)
         } else {

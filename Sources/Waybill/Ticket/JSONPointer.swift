@@ -94,4 +94,9 @@ enum JSONDocument: Decodable, Sendable {
     var text: String? {
         if case .scalar(let scalar) = self { scalar.description } else { nil }
     }
+
+    /// ``text``; `nil` for a number that may have been rounded: beyond 2^53, not every integer is a Double.
+    var exactText: String? {
+        if case .scalar(.number(let number)) = self, abs(number) > 0x1p53 { nil } else { text }
+    }
 }

@@ -89,11 +89,13 @@ struct TicketResponse: Sendable {
     }
 
     /// Returns the text at a pointer.
-    func required(_ pointer: String) throws(UploadError) -> String {
-        guard let text = try find(pointer)?.text, !text.isEmpty else {
+    func required(_ pointer: String, isExact: Bool = true) throws(UploadError) -> String {
+        let value = try find(pointer)
+        guard let text = isExact ? value?.exactText : value?.text, !text.isEmpty else {
             throw Self.failure(
                 response,
-                "has no string or number at the JSON pointer \(quoted(pointer)). Correct the pointer or the response.")
+                "has no string or exact number at the JSON pointer \(quoted(pointer)). Correct the pointer or the "
+                    + "response: send a number beyond 64 bits as a string.")
         }
         return text
     }
@@ -128,9 +130,10 @@ extension TicketResponse {
         }
         var result: [(name: String, values: [String])] = []
         for (name, value) in found.sorted(by: { $0.key < $1.key }) {
-            let texts: [String?] = if case .array(let elements) = value { elements.map(\.text) } else { [value.text] }
+            let elements = if case .array(let elements) = value { elements } else { [value] }
+            let texts = elements.map(\.exactText)
             guard !texts.contains(nil) else {
-                throw failure(pointer, "has a member \(quoted(name)) that is neither a string nor a number")
+                throw failure(pointer, "has a member \(quoted(name)) that is neither a string nor an exact number")
             }
             result.append((name, texts.compactMap { $0 }))
         }
@@ -165,13 +168,15 @@ extension TicketResponse {
     fileprivate func validity(_ format: TicketFormat, now: Date) throws(UploadError) -> Double? {
         var seconds: Double?
         if let pointer = format.validFor {
-            guard let number = Double(try required(pointer)), number.isFinite else {
+            guard let number = Double(try required(pointer, isExact: false)), number.isFinite else {
                 throw failure(pointer, "is not a number of seconds")
             }
             seconds = number
         }
         if let pointer = format.expiresAt {
-            guard let time = Self.time(try required(pointer)) else { throw failure(pointer, "is not a time") }
+            guard let time = Self.time(try required(pointer, isExact: false)) else {
+                throw failure(pointer, "is not a time")
+            }
             let date = response.headers[.date].flatMap { HTTPDate($0) }.map { Double($0.seconds) }
             let rest = time - (date ?? now.timeIntervalSince1970)
             seconds = min(seconds ?? rest, rest)

@@ -127,6 +127,21 @@ import WaybillTesting
         #expect(try UploadTicket(response, format, requestedAt: .zero).deadline == .seconds(1e9 - 5))
     }
 
+    @Test(arguments: ["18446744073709551615", "9007199254740993", "-9223372036854775808", "1.5"])
+    func `a number keeps its value`(_ number: String) throws {
+        let response = UploadResponse(
+            status: .ok, body: Array(#"{"url": "https://s.example/", "id": \#(number)}"#.utf8))
+        #expect(try UploadTicket(response, TicketFormat(), requestedAt: .zero).value(at: "/id") == number)
+    }
+
+    @Test func `a number that can't be read exactly is reported`() throws {
+        let response = UploadResponse(
+            status: .ok, body: Array(#"{"url": "https://s.example/", "id": 18446744073709551616}"#.utf8))
+        let ticket = try UploadTicket(response, TicketFormat(), requestedAt: .zero)
+        let error = #expect(throws: UploadError.self) { try ticket.value(at: "/id") }
+        #expect(error?.code == .decodingFailed && error?.message.contains("\"/id\"") == true)
+    }
+
     @Test func `fields make a form, and their order is fixed`() throws {
         var format = TicketFormat()
         format.fields = "/fields"
