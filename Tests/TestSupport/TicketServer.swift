@@ -48,6 +48,8 @@ package final class TicketServer: Sendable {
     package struct Settings: Sendable {
         /// Whether a ticket is a form instead of a `PUT`.
         package var isForm = false
+        /// Whether each ticket has a new object key, regardless of the idempotency key.
+        package var changesKeys = false
         /// Whether the backend returns the first ticket again.
         package var repeatsTickets = false
 
@@ -123,7 +125,8 @@ extension TicketServer.State {
     ) -> ScriptedResponse {
         let idempotencyKey = request.value(of: "Idempotency-Key") ?? ""
         if idempotencyKey.isEmpty { violations.append("A request for a ticket has no key.") }
-        let key = keys[idempotencyKey] ?? "object-\(keys.count + 1)"
+        let known = settings.changesKeys ? nil : keys[idempotencyKey]
+        let key = known ?? "object-\(settings.changesKeys ? requests[.ask] ?? 0 : keys.count + 1)"
         keys[idempotencyKey] = key
         let signature = TicketServer.secret + (settings.repeatsTickets ? "1" : "\(requests[.ask] ?? 0)")
         signatures.insert(signature)

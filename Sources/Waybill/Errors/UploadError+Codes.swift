@@ -35,6 +35,8 @@ extension UploadError.Code {
     /// Every ticket expired before the file was sent, or the backend returned an expired ticket again. See
     /// ``TicketedUpload``.
     public static let ticketExpired = Self("ticketExpired")
+    /// A put may have stored the object of a ``TicketedUpload``, and the next ticket is for another object.
+    public static let ticketForOtherObject = Self("ticketForOtherObject")
 
     // Resumable uploads
 

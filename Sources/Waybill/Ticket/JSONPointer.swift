@@ -99,4 +99,17 @@ enum JSONDocument: Decodable, Sendable {
     var exactText: String? {
         if case .scalar(.number(let number)) = self, abs(number) > 0x1p53 { nil } else { text }
     }
+
+    /// The strings of the members with one of these names in lower case, at any depth.
+    func strings(named names: Set<String>) -> [String] {
+        switch self {
+        case .object(let members):
+            members.flatMap { name, value in
+                if names.contains(name.lowercased()), case .scalar(.text(let text)) = value { return [text] }
+                return value.strings(named: names)
+            }
+        case .array(let elements): elements.flatMap { $0.strings(named: names) }
+        case .scalar, .null: []
+        }
+    }
 }

@@ -10,6 +10,8 @@ struct TicketRun: Sendable {
     /// The options of the put.
     let options: UploadOptions
     let stopwatch: Stopwatch
+    /// The ``UploadTicket/object`` that an earlier run may have stored.
+    var object: String?
     /// Requests a ticket.
     let ask: @Sendable () async throws(UploadError) -> UploadResponse
     /// Sends the file.
@@ -21,9 +23,12 @@ struct TicketRun: Sendable {
     /// Stores the file.
     func store() async throws(UploadError) -> (ticket: UploadTicket, response: UploadResponse) {
         var outcome = UploadOutcome.notSent
+        var object = object
         var last: (ticket: UploadTicket, error: UploadError)?
-        for _ in 0..<max(1, maximumTickets) {
+        var remaining = max(1, maximumTickets)
+        while remaining > 0 {
             let ticket = try await ticket(outcome)
+            if let object, object != ticket.object { throw Self.otherObject(last?.error) }
             if let last, last.ticket.isEqual(to: ticket) {
                 throw Self.expired(
                     "The backend returned an expired ticket again. Sign a new URL for each request, also for a known "
@@ -36,10 +41,15 @@ struct TicketRun: Sendable {
                 return (ticket, try await put(ticket, try await request(ticket)))
             } catch {
                 outcome = outcome.lessCertain(than: error.outcome)
+                if error.outcome.mayHaveActed { object = ticket.object }
+                var failure = error
+                failure.response = error.response.map { StoreRejection($0).summary }
                 guard isExpiry(error, ticket), ticket.isRepeatable(format) || !outcome.mayHaveActed else {
-                    throw error.named(.put, outcome: outcome)
+                    throw failure.named(.put, outcome: outcome)
                 }
-                last = (ticket, error)
+                last = (ticket, failure)
+                // A ticket that expired while the put waited for its slot does not count: many uploads share the slots.
+                if error.code != .interceptorFailed || error.outcome != .notSent { remaining -= 1 }
             }
         }
         throw Self.expired(
@@ -48,9 +58,10 @@ struct TicketRun: Sendable {
     }
 
     private func ticket(_ outcome: UploadOutcome) async throws(UploadError) -> UploadTicket {
-        let start = stopwatch.elapsed
         do throws(UploadError) {
-            return try UploadTicket(try await ask(), format, requestedAt: start)
+            let response = try await ask()
+            // The start of the last attempt: the request may have been queued, paused or retried before.
+            return try UploadTicket(response, format, requestedAt: stopwatch.elapsed - response.metrics.total)
         } catch {
             // A request for a ticket stores no object, even if its response was lost.
             let own = error.outcome.mayHaveActed ? .notSent : error.outcome
@@ -67,23 +78,18 @@ struct TicketRun: Sendable {
         case .ticketExpired: true
         // The interceptor of `request(_:)`.
         case .interceptorFailed: hasExpired(ticket)
-        case .rejected: error.response.map(Self.reportsExpiry) ?? false
+        case .rejected: error.response.map { StoreRejection($0).reportsExpiry } ?? false
         default: false
         }
     }
 
-    /// Whether the store reports that a ticket has expired. S3, OSS and MinIO respond with 403 `AccessDenied` and
-    /// "Request has expired", R2 with `ExpiredRequest`, to temporary keys with `ExpiredToken` or
-    /// `SecurityTokenExpired`, to forms with "Policy expired", Azure with "not valid in the specified time frame", and
-    /// Qiniu with 401.
-    private static func reportsExpiry(_ response: UploadResponse) -> Bool {
-        switch response.status.code {
-        case 401, 410: return true
-        case 400, 403:
-            let text = String(decoding: response.body.prefix(4_096), as: UTF8.self).lowercased()
-            return text.contains("expired") || text.contains("specified time frame")
-        default: return false
-        }
+    private static func otherObject(_ cause: UploadError?) -> UploadError {
+        UploadError(
+            .ticketForOtherObject,
+            "An earlier put may have stored the object, and the new ticket is for another one. Derive the object key "
+                + "from the Idempotency-Key of the request, and look for the first object at the store.",
+            phase: .awaitingResponse, attempt: cause?.attempt ?? 1, outcome: .unknown, attempts: cause?.attempts ?? [],
+            cause: cause)
     }
 
     private static func expired(_ message: String, _ outcome: UploadOutcome, _ cause: UploadError?) -> UploadError {
@@ -113,6 +119,8 @@ extension TicketRun {
         request.hidesPath = true
         request.sendsContentType = ticket.fields != nil
         if let deadline = ticket.deadline {
+            // One step before the requests for tickets: these would expire while many others are requested.
+            request.options?.priority = UploadPriority(rawValue: options.priority.rawValue + 1) ?? .veryHigh
             // Each attempt is checked when it has its slot: the upload may have been queued, paused or retried.
             request.interceptors.append(
                 .adapting("ticket") { [stopwatch] _ in
@@ -165,6 +173,16 @@ struct TicketSource: Sendable, Codable {
         } else {
             .file(name, path: file.path, fileName: fileName, contentType: contentType)
         }
+    }
+}
+
+extension UploadOptions {
+    /// The options of a session for a put: without a certificate and a socket, which are for the backend.
+    var forStore: UploadOptions {
+        var options = self
+        options.transfer.tls.clientCertificate = nil
+        options.transfer.unixSocket = nil
+        return options
     }
 }
 

@@ -13,9 +13,10 @@ import WaybillCore
 /// ```
 ///
 /// The ticket is requested immediately before the file is sent. If it expires before the first byte, or the store
-/// reports that it has expired, a new one is requested, up to ``maximumTickets``. The store reports it with the status
-/// 401 or 410, or with 400 or 403 and a body that contains the word "expired". `SignatureDoesNotMatch` is an error of
-/// the backend that a new ticket would repeat.
+/// reports that it has expired, a new one is requested. The store reports it with the status 401 or 410, or with 400 or
+/// 403 and an error code or message that contains the word "expired". `SignatureDoesNotMatch` is an error of the
+/// backend that a new ticket would repeat. A put has a priority one step higher than its options say if its ticket
+/// expires, so that it precedes requests for further tickets.
 ///
 /// Each step can be repeated:
 ///
@@ -23,7 +24,9 @@ import WaybillCore
 ///   from it, and sign a new URL each time. A lost response is harmless, because the request stores no object.
 /// - *put*: A second `PUT` of the same bytes to the same key has no further effect (RFC 9110 section 9.2.2). Whether
 ///   this applies to a form depends on its fields: ``TicketFormat/isRepeatable``. With `If-None-Match` or a rule
-///   against overwriting, the store rejects the second request, and the outcome stays unknown.
+///   against overwriting, the store rejects the second request, and the outcome stays unknown. After a put that may
+///   have stored the object, a ticket for another object is not used: its URL without the query, or the field `key` of
+///   its form, differs.
 /// - *confirm*: Has an `Idempotency-Key` of its own. After a lost response it is repeated only if its
 ///   ``UploadOptions/idempotency`` declares that the backend honours the key.
 ///
@@ -45,14 +48,14 @@ public struct TicketedUpload: Sendable {
     public var format: TicketFormat
     /// Creates the final request from the ticket and the store's response; `nil` for no such request.
     public var confirm: (@Sendable (TicketedUploadResult) throws -> UploadRequest)?
-    /// The options of the put, or `nil` for the session's. Credentials, header fields, cookies and interceptors of the
-    /// session are never sent to the store.
+    /// The options of the put, or `nil` for the session's without client certificate and Unix domain socket.
+    /// Credentials, header fields, cookies and interceptors of the session are never sent to the store.
     public var options: UploadOptions?
-    /// The maximum number of tickets, including the first one.
+    /// The maximum number of tickets, including the first one. A ticket that expires while the put waits for its slot
+    /// or is paused does not count; one that had expired when it was received does.
     public var maximumTickets = 3
-    /// The key of all requests for a ticket: a UUID without quotes. The key of the final request has `-confirm`
-    /// appended. A request with a header field `Idempotency-Key` keeps it, and one with an idempotent method, such as
-    /// `GET`, has none.
+    /// The key of all requests for a ticket, whatever their method: a UUID without quotes. The key of the final request
+    /// has `-confirm` appended. A request with a header field `Idempotency-Key` keeps it.
     public var idempotencyKey = Delivery.newIdempotencyKey()
     var source: TicketSource
 
@@ -105,8 +108,10 @@ extension UploadSession {
     /// - Throws: ``UploadError``. Its message begins with the name of the step if one failed. Its outcome is that of
     ///   the object for `ask` and `put`: a lost response to `ask` counts as not sent. For `confirm`, it is the outcome
     ///   of that request, and the object is stored. The code is ``UploadError/Code/ticketExpired`` if every ticket
-    ///   expired, ``UploadError/Code/decodingFailed`` if the response contains no ticket, and
-    ///   ``UploadError/Code/invalidRequest`` for an invalid JSON pointer.
+    ///   expired, ``UploadError/Code/ticketForOtherObject`` if a new ticket would store a second object,
+    ///   ``UploadError/Code/decodingFailed`` if the response contains no ticket, and
+    ///   ``UploadError/Code/invalidRequest`` for an invalid JSON pointer. The response of a store that rejected the put
+    ///   has only code and message in its body, because the rest may contain the signature.
     @discardableResult
     public func run(
         _ upload: TicketedUpload, onStep: (@Sendable (_ step: TicketedUpload.Step, _ task: UploadTask) -> Void)? = nil
@@ -127,7 +132,7 @@ extension UploadSession {
         ask.options = options
         let run = TicketRun(
             format: upload.format, source: source, maximumTickets: upload.maximumTickets,
-            options: upload.options ?? self.options, stopwatch: Stopwatch(core.configuration.clock),
+            options: upload.options ?? self.options.forStore, stopwatch: Stopwatch(core.configuration.clock),
             ask: { [ask] () throws(UploadError) in try await send(.ask, ask) },
             put: { _, request throws(UploadError) in try await send(.put, request) })
         let (ticket, response) = try await run.store()
@@ -158,9 +163,9 @@ extension UploadSession {
 }
 
 extension UploadRequest {
-    /// Returns the request with an `Idempotency-Key` unless it has one, or its method is idempotent.
+    /// Returns the request with an `Idempotency-Key` unless it has one.
     fileprivate func withKey(_ key: String) -> UploadRequest {
-        guard [.post, .patch].contains(method), headers[.idempotencyKey] == nil else { return self }
+        guard headers[.idempotencyKey] == nil else { return self }
         var request = self
         request.headers[.idempotencyKey] = "\"\(key)\""
         return request

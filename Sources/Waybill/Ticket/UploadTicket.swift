@@ -59,6 +59,14 @@ public struct UploadTicket: Sendable {
             && (fields ?? []).elementsEqual(other.fields ?? []) { $0.name == $1.name && $0.value == $1.value }
     }
 
+    /// A hash of the URL without its query and of the form's field `key`: equal for all tickets for one object.
+    var object: String {
+        var hash = BodyFingerprint()
+        hash.add(Array(url.value.utf8.prefix { $0 != UInt8(ascii: "?") }))
+        if let key = fields?.first(where: { $0.name == "key" }) { hash.add(key.value.value) }
+        return "\(hash)"
+    }
+
     /// Whether a second request with a ticket for the same object has no further effect.
     func isRepeatable(_ format: TicketFormat) -> Bool { method.isIdempotent || format.isRepeatable }
 }

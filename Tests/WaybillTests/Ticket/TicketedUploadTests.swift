@@ -126,6 +126,31 @@ import WaybillTesting
         #expect(server.state.requests == [.ask: 1, .put: 1])
     }
 
+    @Test func `a ticket for another object is not used after a put that may have stored one`() async throws {
+        var settings = TicketServer.Settings()
+        settings.changesKeys = true
+        let server = try TicketServer(settings, faults: [.put: [.loseResponse, .expire]])
+        let error = await #expect(throws: UploadError.self) { try await session().run(upload(server)) }
+        #expect(error?.code == .ticketForOtherObject && error?.outcome == .unknown)
+        #expect(server.state.objects.count == 1 && server.state.requests == [.ask: 2, .put: 2])
+    }
+
+    @Test func `a ticket for another object is used if the store has rejected the first put`() async throws {
+        var settings = TicketServer.Settings()
+        settings.changesKeys = true
+        let server = try TicketServer(settings, faults: [.put: [.expire]])
+        _ = try await session().run(upload(server))
+        #expect(server.state.objects.keys.sorted() == ["object-2"])
+    }
+
+    @Test func `a GET for a ticket has the idempotency key, too`() async throws {
+        let server = try TicketServer(faults: [.put: [.expire]])
+        var upload = upload(server)
+        upload.ask = UploadRequest(.get, server.server.url("/tickets"))
+        _ = try await session().run(upload)
+        expectDelivered(server)
+    }
+
     @Test func `the store receives no credentials and defaults of the session`() async throws {
         let server = try TicketServer()
         let session = session { configuration in
@@ -188,14 +213,73 @@ import WaybillTesting
         #expect(server.state.objects.isEmpty)
     }
 
+    private func ticket(_ number: Int) -> String { #"{"url":"http://store.example/\#(number)","validFor":60}"# }
+
+    private var shortUpload: TicketedUpload {
+        var format = TicketFormat()
+        format.validFor = "/validFor"
+        return TicketedUpload(data: bytes, ask: UploadRequest(.post, SessionWorld.url), format: format)
+    }
+
+    @Test func `a client certificate and a Unix domain socket of the session are for the backend only`() async throws {
+        let world = SessionWorld([
+            .responding(.ok, body: ticket(1)), .responding(.ok), .responding(.ok, body: ticket(2)), .responding(.ok),
+        ])
+        var options = world.session.options
+        options.transfer.tls.clientCertificate = ClientCertificate(.file("client.pem"), key: .file("client.key"))
+        options.transfer.unixSocket = "/run/backend.sock"
+        var configuration = UploadSession.Configuration()
+        configuration.options = options
+        let session = UploadSession(configuration: configuration, transport: world.transport)
+        var upload = shortUpload
+        _ = try await session.run(upload)
+        upload.options = options
+        _ = try await session.run(upload)
+        let sent = world.transport.transfers.map(\.request.options)
+        #expect(sent.map { $0.tls.clientCertificate != nil } == [true, false, true, true])
+        #expect(sent.map { $0.unixSocket != nil } == [true, false, true, true])
+    }
+
+    @Test func `tickets that expire while their puts wait for a slot do not count`() async throws {
+        let clock = Watched<ManualClock?>(nil)
+        let transport = ScriptedTransport { [bytes] request, number in
+            guard request.method == .put else { return .responding(.ok, body: ticket(number)) }
+            clock.value?.advance(by: .seconds(61))
+            return [.connect, .receive(Int64(bytes.count)), .respond(.ok)]
+        }
+        let world = SessionWorld(transport, slots: 1)
+        clock.update { $0 = world.clock }
+        let upload = shortUpload
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<6 { group.addTask { _ = try await world.session.run(upload) } }
+            try await group.waitForAll()
+        }
+        #expect(transport.transfers.filter { $0.request.method == .put }.count == 6)
+    }
+
+    @Test func `the validity of a ticket begins when the request for it is sent`() async throws {
+        let world = SessionWorld([.responding(.ok, body: ticket(1)), .responding(.ok)])
+        var upload = shortUpload
+        var options = world.session.options
+        options.group = "asks"
+        upload.ask.options = options
+        world.session.group("asks").pause()
+        let steps = Watched(0)
+        let running = Task { [upload] in
+            try await world.session.run(upload) { _, _ in steps.update { $0 += 1 } }
+        }
+        _ = try await steps.waitUntil { $0 == 1 }
+        world.clock.advance(by: .seconds(56))
+        world.session.group("asks").resume()
+        _ = try await running.value
+        #expect(world.transport.transfers.map(\.request.url) == [SessionWorld.url, "http://store.example/1"])
+    }
+
     @Test func `a ticket that expires during a pause is replaced before the first byte`() async throws {
-        func ticket(_ number: Int) -> String { #"{"url":"http://store.example/\#(number)","validFor":60}"# }
         let world = SessionWorld([
             .responding(.ok, body: ticket(1)), .responding(.ok, body: ticket(2)), .responding(.ok),
         ])
-        var format = TicketFormat()
-        format.validFor = "/validFor"
-        var upload = TicketedUpload(data: bytes, ask: UploadRequest(.post, SessionWorld.url), format: format)
+        var upload = shortUpload
         var options = world.session.options
         options.group = "puts"
         upload.options = options

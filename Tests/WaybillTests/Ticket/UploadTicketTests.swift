@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import TestSupport
 import Testing
 import WaybillTesting
 
@@ -140,6 +141,52 @@ import WaybillTesting
         let ticket = try UploadTicket(response, TicketFormat(), requestedAt: .zero)
         let error = #expect(throws: UploadError.self) { try ticket.value(at: "/id") }
         #expect(error?.code == .decodingFailed && error?.message.contains("\"/id\"") == true)
+    }
+
+    private static let rejections: [(body: String, isExpiry: Bool)] = [
+        (TicketServer.expired, true),
+        ("\n<?xml version=\"1.0\"?><Error><Code>ExpiredToken</Code></Error>", true),
+        (
+            "<Error><Code>AuthenticationFailed</Code><AuthenticationErrorDetail>Signature not valid in the specified "
+                + "time frame</AuthenticationErrorDetail></Error>", true
+        ),
+        (
+            "<Error><Code>AuthenticationFailed</Code><AuthenticationErrorDetail>String to sign: /expired-7.jpg"
+                + "</AuthenticationErrorDetail></Error>", false
+        ),
+        (signatureMismatch, false),
+        (#"{"error": {"Message": "The policy has Expired."}}"#, true),
+        (#"{"error": "expired token"}"#, true),
+        (#"{"message": "Wrong signature.", "resource": "/expired-7.jpg"}"#, false),
+        ("The URL has expired.", true),
+        ("", false),
+    ]
+
+    /// The response of S3 to a wrong signature.
+    private static let signatureMismatch =
+        "<Error><Code>SignatureDoesNotMatch</Code><Message>The signature does not match.</Message>"
+        + "<SignatureProvided>\(TicketServer.secret)1</SignatureProvided>"
+        + "<CanonicalRequest>PUT\n/expired-7.jpg\nX-Amz-Signature=\(TicketServer.secret)1</CanonicalRequest></Error>"
+
+    @Test(arguments: rejections) func `only code and message of a rejection report an expiry`(
+        _ body: String, _ isExpiry: Bool
+    ) {
+        let response = UploadResponse(status: .forbidden, body: Array(body.utf8))
+        #expect(StoreRejection(response).reportsExpiry == isExpiry)
+    }
+
+    @Test func `the summary of a rejection has no signature`() {
+        let response = UploadResponse(
+            status: .forbidden,
+            headers: [.location: "/?X-Amz-Signature=1", .retryAfter: "7", HTTPField.Name("x-amz-request-id")!: "R"],
+            body: Array(Self.signatureMismatch.utf8))
+        let summary = StoreRejection(response).summary
+        #expect(
+            summary.text
+                == "<Error><Code>SignatureDoesNotMatch</Code><Message>The signature does not match.</Message></Error>")
+        #expect(summary.headers.map(\.value) == ["7", "R"] && summary.status == .forbidden)
+        let other = StoreRejection(UploadResponse(status: .forbidden, body: Array(#"{"sig": "1"}"#.utf8))).summary
+        #expect(other.body.isEmpty)
     }
 
     @Test func `fields make a form, and their order is fixed`() throws {
