@@ -49,7 +49,7 @@ public struct DurableRequest: Codable, Sendable {
         self.contentType = contentType
     }
 
-    /// Sends the request once.
+    /// Sends the request once, with an `Idempotency-Key` also if its method is idempotent.
     ///
     /// - Parameters:
     ///   - delivery: The context.
@@ -64,6 +64,9 @@ public struct DurableRequest: Codable, Sendable {
         delivery.onProgress = { _ in }
         delivery.idempotencyKey += keySuffix
         var target = target
+        if target.headers[.idempotencyKey] == nil {
+            target.headers[.idempotencyKey] = "\"\(delivery.idempotencyKey)\""
+        }
         let body: UploadContent
         if values.isEmpty {
             body = .data(Array(self.body.utf8), contentType: contentType)

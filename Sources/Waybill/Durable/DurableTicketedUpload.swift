@@ -18,12 +18,14 @@ import WaybillMultipart
 /// ```
 ///
 /// A ticket is requested when the turn of the upload comes, and is never persisted. The queue stores the requests, the
-/// path or a copy of the file, and after the put the values that the final request needs: a file that was put is not
-/// sent again. All attempts have the same idempotency key.
+/// path or a copy of the file, before the put a hash of the object's location, and after it the values that the final
+/// request needs: a file that was put is not sent again. All attempts have the same idempotency key. The cost is two
+/// writes to the queue for each upload.
 ///
 /// A put whose response was lost is repeated with a new ticket, unless it is a form that must not be repeated
-/// (``TicketFormat/isRepeatable``). A final request whose response was lost is repeated if its `idempotency` declares
-/// that the backend honours the key. Otherwise the outcome is unknown, and the policy of the queue applies.
+/// (``TicketFormat/isRepeatable``), or the ticket is for another object. A final request whose response was lost is
+/// repeated if its `idempotency` declares that the backend honours the key. Otherwise the outcome is unknown, and the
+/// policy of the queue applies.
 ///
 /// The lane is that of the backend. A store that can't be reached suspends it, too.
 public struct DurableTicketedUpload: DurableUpload {
@@ -97,10 +99,9 @@ public struct DurableTicketedUpload: DurableUpload {
 
     /// Performs the steps that are not done yet.
     public func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
-        if let confirm, case .stored(let values)? = TicketProgress(delivery.resume) {
-            return try await Self.send(confirm, values, delivery)
-        }
-        let (ticket, response) = try await store(delivery)
+        let state = TicketState(delivery)
+        if let confirm, let values = state.progress?.values { return try await Self.send(confirm, values, state) }
+        let (ticket, response) = try await store(state)
         guard let confirm else { return response }
         let values: [String: String]
         do throws(UploadError) {
@@ -109,84 +110,67 @@ public struct DurableTicketedUpload: DurableUpload {
             // The object is stored: another put would meet the same response.
             throw error.named(.confirm, outcome: .processed)
         }
-        await delivery.saveResume(TicketProgress.stored(values).encoded)
-        return try await Self.send(confirm, values, delivery)
+        return try await Self.send(confirm, values, state)
     }
 
     private func store(
-        _ delivery: Delivery
+        _ state: TicketState
     ) async throws(UploadError) -> (ticket: UploadTicket, response: UploadResponse) {
-        let run = TicketRun(
-            format: format, source: source, maximumTickets: maximumTickets, options: delivery.options,
+        let delivery = state.delivery
+        var run = TicketRun(
+            format: format, source: source, maximumTickets: maximumTickets, options: delivery.options.forStore,
             stopwatch: Stopwatch(delivery.session.core.configuration.clock),
             ask: { [ask] () throws(UploadError) in try await ask.send(delivery) },
             put: { [confirm, format] ticket, request throws(UploadError) in
                 // Report a missing value before the object is stored.
                 _ = try confirm?.values(ticket: ticket)
-                guard ticket.isRepeatable(format) else { return try await Self.putOnce(request, delivery) }
-                return try await Self.put(request, delivery)
+                let putting = TicketProgress.putting(ticket.object, isRepeatable: ticket.isRepeatable(format))
+                return try await state.perform(putting, otherwise: state.progress) { () throws(UploadError) in
+                    try await delivery.session.core.start(request, isCancelled: Task.isCancelled)
+                        .outcome(onProgress: delivery.onProgress)
+                }
             })
-        return try await run.store()
-    }
-
-    private static func put(
-        _ request: UploadRequest, _ delivery: Delivery
-    ) async throws(UploadError) -> UploadResponse {
-        try await delivery.session.core.start(request, isCancelled: Task.isCancelled)
-            .outcome(onProgress: delivery.onProgress)
-    }
-
-    /// Sends a form that must not be repeated. Before the first byte, the queue stores that it may have been sent.
-    private static func putOnce(
-        _ request: UploadRequest, _ delivery: Delivery
-    ) async throws(UploadError) -> UploadResponse {
-        let keep = delivery.keepResume ?? delivery.saveResume
-        await keep(TicketProgress.putting.encoded)
+        if case .putting(let object, let isRepeatable)? = state.progress, !delivery.acceptsDuplicates {
+            guard isRepeatable else {
+                throw UploadError(
+                    .other, "An earlier put must not be repeated, and may have stored the object.",
+                    phase: .awaitingResponse, outcome: .unknown
+                ).named(.put)
+            }
+            run.object = object
+        }
         do throws(UploadError) {
-            return try await put(request, delivery)
+            return try await run.store()
         } catch {
-            if !error.outcome.mayHaveActed { await keep([]) }
+            if error.code == .ticketForOtherObject { await state.forbidRepetition() }
             throw error
         }
     }
 
     private static func send(
-        _ confirm: DurableRequest, _ values: [String: String], _ delivery: Delivery
+        _ confirm: DurableRequest, _ values: [String: String], _ state: TicketState
     ) async throws(UploadError) -> UploadResponse {
         do throws(UploadError) {
-            return try await confirm.send(delivery, values: values, keySuffix: "-confirm")
+            return try await state.perform(
+                .confirming(values), otherwise: .stored(values), isProgress: state.progress?.values == nil
+            ) { () throws(UploadError) in
+                try await confirm.send(state.delivery, values: values, keySuffix: "-confirm")
+            }
         } catch {
             throw error.named(.confirm)
         }
     }
 
-    /// Returns ``DeliveryVerdict/repeatable`` unless the step that was interrupted must not be repeated: a form or a
-    /// final request whose response may have been lost.
+    /// Returns ``DeliveryVerdict/absent`` if no step was interrupted that may have acted,
+    /// ``DeliveryVerdict/repeatable`` if it may be repeated, and ``DeliveryVerdict/undetermined`` for a form or a final
+    /// request that must not be.
     public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict {
         switch TicketProgress(delivery.resume) {
-        // Neither a request for a ticket nor an idempotent put does harm a second time.
-        case nil: .repeatable
-        case .putting: .undetermined
-        case .stored: confirm?.target.verdict(delivery) ?? .repeatable
+        case nil, .stored: .absent
+        case .putting(_, let isRepeatable): isRepeatable ? .repeatable : .undetermined
+        case .confirming: confirm?.target.verdict(delivery) ?? .repeatable
         }
     }
-}
-
-/// The completed steps of an upload, as persisted by a queue.
-private enum TicketProgress: Codable {
-    /// A form that must not be repeated may have been sent.
-    case putting
-    /// The object is stored. Has the values for the final request.
-    case stored([String: String])
-
-    init?(_ state: [UInt8]?) {
-        guard let state, !state.isEmpty, let found = try? JSONDecoder().decode(Self.self, from: Data(state)) else {
-            return nil
-        }
-        self = found
-    }
-
-    var encoded: [UInt8] { (try? JSONEncoder().encode(self)).map(Array.init) ?? [] }
 }
 
 extension DurableTicketedUpload: CustomStringConvertible, CustomReflectable {

@@ -88,8 +88,11 @@ public struct Delivery: Sendable {
     /// Attempts that made progress are not counted, so that a large file may take any number of them. An empty state
     /// (`[]`) means that the data on the server can't be used; the attempt then counts.
     public var saveResume: @Sendable ([UInt8]) async -> Void
-    /// Stores a state that is no progress, so that the attempt counts; `nil` for ``saveResume``.
-    package var keepResume: (@Sendable ([UInt8]) async -> Void)?
+    /// Stores a state, and returns whether it is on disk; `nil` for ``saveResume``. An attempt without progress counts.
+    package var storeResume: (@Sendable (_ state: [UInt8], _ isProgress: Bool) async -> Bool)?
+    /// Whether a duplicate is accepted: the caller retried the upload regardless of its outcome, or chose to retry
+    /// unknown outcomes.
+    package var acceptsDuplicates = false
 
     /// Creates a delivery.
     public init(
@@ -107,6 +110,13 @@ public struct Delivery: Sendable {
         self.resume = resume
         self.onProgress = onProgress
         self.saveResume = saveResume
+    }
+
+    /// Stores a state, and returns whether it is on disk.
+    package func store(_ state: [UInt8], isProgress: Bool) async -> Bool {
+        if let storeResume { return await storeResume(state, isProgress) }
+        await saveResume(state)
+        return true
     }
 
     /// The session's options for one attempt: without retries, which the outbox counts, and without the options that

@@ -73,9 +73,7 @@ final class ResumeRecordStore: ResumeRecordStorage {
     /// time.
     init(_ delivery: Delivery) {
         read = { () async throws(UploadError) in delivery.resume }
-        write = { bytes, isProgress in
-            await (isProgress ? delivery.saveResume : delivery.keepResume ?? delivery.saveResume)(bytes)
-        }
+        write = { bytes, isProgress in _ = await delivery.store(bytes, isProgress: isProgress) }
         // The record of a stored body is kept: if the process ends before the queue has stored the result, it identifies
         // the upload.
         erase = { isStored in if !isStored { await delivery.saveResume([]) } }

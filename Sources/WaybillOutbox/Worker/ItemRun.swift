@@ -47,8 +47,10 @@ struct ItemRun: Sendable {
         _ upload: any DurableUpload, _ attempt: Int, _ lease: Int64
     ) async throws(UploadError) -> Bool {
         guard item.life.isDoubtful, item.life.onUnknown != .retry else { return true }
-        if case .repeatable = try await upload.verify(delivery(attempt, lease)) { return true }
-        return false
+        switch try await upload.verify(delivery(attempt, lease)) {
+        case .repeatable, .absent: return true
+        case .delivered, .resume, .undetermined: return false
+        }
     }
 
     private func failed(
@@ -101,8 +103,11 @@ struct ItemRun: Sendable {
     private func delivery(_ attempt: Int, _ lease: Int64) -> Delivery {
         let (core, id) = (core, item.id)
         let since = item.life.firstAttemptAt.map { ItemLife.time(since: $0, at: core.now()) } ?? 0
-        let store: @Sendable ([UInt8], ItemLife.Event) async -> Void = { state, event in
-            _ = try? await core.store.apply([ItemChange(id, event, resume: state)], now: core.now())
+        let store: @Sendable ([UInt8], Bool) async -> Bool = { state, isProgress in
+            let event: ItemLife.Event =
+                isProgress && !state.isEmpty ? .progressed(lease: lease) : .setBack(attempt: attempt, lease: lease)
+            let applied = try? await core.store.apply([ItemChange(id, event, resume: state)], now: core.now())
+            return applied?.first?.isAccepted == true
         }
         var delivery = Delivery(
             session: worker.session, credentials: worker.configuration.credentials,
@@ -117,10 +122,10 @@ struct ItemRun: Sendable {
                     running[id] = entry
                 }
             },
-            saveResume: { state in
-                await store(state, state.isEmpty ? .setBack(attempt: attempt, lease: lease) : .progressed(lease: lease))
-            })
-        delivery.keepResume = { await store($0, .setBack(attempt: attempt, lease: lease)) }
+            saveResume: { _ = await store($0, true) })
+        delivery.storeResume = store
+        // Without doubt, the state of a step that may have acted is left only by the caller's retry.
+        delivery.acceptsDuplicates = !item.life.isDoubtful || item.life.onUnknown == .retry
         return delivery
     }
 

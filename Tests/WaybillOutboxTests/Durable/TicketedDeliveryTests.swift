@@ -136,6 +136,93 @@ import WaybillCore
         await outbox.close()
     }
 
+    @Test func `a confirmation that was rejected is sent again, whatever the outcome of the put was`() async throws {
+        let server = try TicketServer(faults: [.put: [.loseResponse], .confirm: [.respond(503, "")]])
+        let outbox = try await world.open(Self.patient)
+        let id = try await outbox.enqueue(try await upload(server, idempotency: .ignored))
+        try await world.deliver(outbox)
+        #expect(try await outbox.item(id.id)?.state == .done)
+        expectDelivered(server)
+        #expect(server.state.requests == [.ask: 2, .put: 2, .confirm: 2])
+        await outbox.close()
+    }
+
+    @Test func `a worker that ends during the request for a ticket leaves no doubt`() async throws {
+        let server = try TicketServer(faults: [.ask: [.hold], .confirm: [.respond(503, "")]])
+        let outbox = try await world.open(Self.patient)
+        let id = try await outbox.enqueue(try await upload(server, idempotency: .ignored)).id
+        let worker = Task { [outbox] in try await world.deliver(outbox) }
+        try await server.waitUntil { $0.requests[.ask] == 1 }
+        // As if the worker had been killed.
+        let core = try #require(outbox.owner)
+        _ = try await core.store.apply([ItemChange(id.rawValue, .lost)], now: core.now())
+        worker.cancel()
+        _ = try? await worker.value
+        try await world.deliver(outbox)
+        let item = try #require(try await outbox.item(id))
+        #expect(item.state == .done && server.state.requests == [.ask: 2, .put: 1, .confirm: 2], "\(item)")
+        await outbox.close()
+    }
+
+    @Test func `a backend that forgets the object key causes no second object`() async throws {
+        var settings = TicketServer.Settings()
+        settings.changesKeys = true
+        let server = try TicketServer(settings, faults: [.put: [.loseResponse]])
+        let outbox = try await world.open(Self.patient)
+        let id = try await outbox.enqueue(try await upload(server)).id
+        try await world.deliver(outbox)
+        let item = try #require(try await outbox.item(id))
+        #expect(item.state == .failed && item.isDoubtful && item.reason == "outcomeUnknown")
+        #expect(server.state.objects.count == 1 && server.state.requests == [.ask: 2, .put: 1])
+        // The caller accepts a second object.
+        try await outbox.retry(.item(id))
+        try await world.deliver(outbox)
+        #expect(try await outbox.item(id)?.state == .done)
+        #expect(server.state.objects.count == 2)
+        await outbox.close()
+    }
+
+    /// Delivers a form that must not be repeated to a queue that can't store its states from one on. Returns the error
+    /// and the states.
+    private func deliver(
+        to server: TicketServer, failingFrom first: Int, resume: [UInt8]? = nil
+    ) async throws -> (error: UploadError?, states: [[UInt8]]) {
+        let upload = try DurableTicketedUpload(
+            data: bytes, ask: DurableRequest(.post, server.server.url("/tickets")),
+            format: Self.formFormat(isRepeatable: false),
+            confirm: DurableRequest(.post, server.server.url("/confirm/{ticket:/data/id}")))
+        let states = Watched<[[UInt8]]>([])
+        var delivery = Delivery(session: world.session, idempotencyKey: "k", resume: resume)
+        delivery.storeResume = { state, _ in
+            states.update { $0.append(state) }
+            return states.value.count < first
+        }
+        do throws(UploadError) {
+            _ = try await upload.deliver(delivery)
+            return (nil, states.value)
+        } catch {
+            return (error, states.value)
+        }
+    }
+
+    @Test func `a queue that can't store the state sends nothing that must not be repeated`() async throws {
+        let server = try formServer(faults: [:])
+        let (error, _) = try await deliver(to: server, failingFrom: 1)
+        #expect(error?.code == .recordUnusable && error?.outcome == .notSent)
+        let unconfirmed = try await deliver(to: server, failingFrom: 2)
+        #expect(unconfirmed.error?.code == .recordUnusable && unconfirmed.error?.outcome == .unknown)
+        #expect(server.state.requests == [.ask: 2, .put: 1])
+    }
+
+    @Test func `a state that can't be set back is in doubt, and the form is not posted again`() async throws {
+        let server = try formServer(faults: [.put: [.respond(503, "")]])
+        let (error, states) = try await deliver(to: server, failingFrom: 2)
+        #expect(error?.outcome == .unknown && states.last == [])
+        let next = try await deliver(to: server, failingFrom: 9, resume: states[0])
+        #expect(next.error?.outcome == .unknown && next.states.isEmpty)
+        #expect(server.state.requests == [.ask: 1, .put: 1])
+    }
+
     @Test(arguments: [true, false]) func `a form whose response is lost is repeated only if it may be`(
         _ isRepeatable: Bool
     ) async throws {
@@ -239,12 +326,22 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `the queue contains no signature`() async throws {
-        let server = try TicketServer(faults: [.put: [.expire], .confirm: [.loseResponse]])
+    @Test(arguments: [true, false]) func `the queue contains no signature`(_ isRejected: Bool) async throws {
+        // S3 returns the signature and the request that it has signed.
+        let mismatch =
+            "<Error><Code>SignatureDoesNotMatch</Code><SignatureProvided>\(TicketServer.secret)2</SignatureProvided>"
+            + "<CanonicalRequest>X-Amz-Signature=\(TicketServer.secret)2</CanonicalRequest></Error>"
+        let server = try TicketServer(
+            faults: [.put: [.expire] + (isRejected ? [.respond(403, mismatch)] : []), .confirm: [.loseResponse]])
         let outbox = try await world.open(Self.patient)
         try await outbox.enqueue(try await upload(server))
         try await world.deliver(outbox)
-        expectDelivered(server)
+        if isRejected {
+            let result = try #require(try await outbox.results().first)
+            #expect(result.status == 403 && result.text == "<Error><Code>SignatureDoesNotMatch</Code></Error>")
+        } else {
+            expectDelivered(server)
+        }
         await outbox.close()
         let names = try FileManager.default.subpathsOfDirectory(atPath: world.path)
         let files = names.compactMap { try? readFile("\(world.path)/\($0)") }
