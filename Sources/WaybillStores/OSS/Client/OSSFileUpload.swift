@@ -79,7 +79,7 @@ public struct OSSMultipartOptions: Sendable, Hashable {
     /// each file; the file is read once more if the sizes agree. No callback is sent for a file that is not sent.
     ///
     /// OSS reports a CRC-64 of each object. Stores with the protocol of S3 report an MD5 of an object that was sent in a
-    /// single request, and some a SHA-256; an object without either is replaced.
+    /// single request, and some an `x-amz-checksum-…` of the whole object; an object with neither is replaced.
     public var skipsSame = false
 
     /// Creates options with the values of the client's configuration.

@@ -15,7 +15,7 @@ public struct S3StoredObject: Sendable, Hashable {
     public var versionID: String?
     /// The ID of the request that stored the object.
     public var requestID: String?
-    /// Whether the response was lost, and the stored object was then identified by its size and `ETag`.
+    /// Whether the response was lost, and the stored object was then identified by its size and checksum or `ETag`.
     public var wasFoundStored = false
     /// Whether nothing was sent because the store has the same object: `skipsSame` of ``S3MultipartOptions``.
     public var wasSkipped = false
