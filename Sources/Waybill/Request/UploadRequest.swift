@@ -34,7 +34,7 @@ public struct UploadRequest: Sendable {
     package var isRepeatable = false
     /// Whether the content type of the body is sent. A presigned URL is often valid only for the header fields that were
     /// signed.
-    var sendsContentType = true
+    package var sendsContentType = true
 
     /// Creates a request.
     public init(

@@ -7,7 +7,7 @@ import WaybillCore
 /// ```swift
 /// .fixed(credentials)                                  // credentials that do not change
 /// .environment()                                       // OSS_ACCESS_KEY_ID and the variables beside it
-/// .awsEnvironment()                                    // AWS_ACCESS_KEY_ID and the variables beside it
+/// .aws()                                               // where the tools of Amazon find them
 /// .federated { try await tokens.fetch() }              // fetched, cached, renewed before they expire
 /// .process(["/usr/local/bin/oss-login"])               // the output of a command
 /// ```

@@ -66,21 +66,9 @@ extension CredentialProvider {
     public static func environment(
         lookUp: (@Sendable (_ name: String) -> String?)? = nil
     ) -> CredentialProvider {
-        provider(EnvironmentCredentials(.oss, lookUp: lookUp))
-    }
-
-    /// The credentials of the environment with the names of Amazon's tools: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`
-    /// and, for temporary ones, `AWS_SESSION_TOKEN`. They are read for every request.
-    ///
-    /// - Parameter lookUp: Returns the value of a variable; the environment of this process by default.
-    /// - Returns: The provider.
-    public static func awsEnvironment(
-        lookUp: (@Sendable (_ name: String) -> String?)? = nil
-    ) -> CredentialProvider {
-        provider(EnvironmentCredentials(.aws, lookUp: lookUp))
-    }
-
-    private static func provider(_ environment: EnvironmentCredentials) -> CredentialProvider {
-        CredentialProvider { _, rejected throws(StoreError) in try environment.credentials(rejecting: rejected) }
+        let environment = EnvironmentCredentials(.oss, lookUp: lookUp)
+        return CredentialProvider { _, rejected throws(StoreError) in
+            try environment.credentials(rejecting: rejected)
+        }
     }
 }

@@ -6,7 +6,7 @@ import WaybillCore
 ///
 /// ```swift
 /// configuration.kinds = [DurableS3Upload.self]
-/// configuration.credentials = StoreAccounts(s3: ["backup": .awsEnvironment()])
+/// configuration.credentials = StoreAccounts(s3: ["backup": .aws()])
 /// let outbox = try await Outbox(at: "/var/lib/kiosk/outbox", configuration: configuration)
 ///
 /// let upload = try await DurableS3Upload(

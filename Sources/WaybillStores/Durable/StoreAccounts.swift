@@ -9,7 +9,7 @@ import WaybillCore
 ///
 /// ```swift
 /// configuration.credentials = StoreAccounts(
-///     oss: ["scans": .environment()], s3: ["backup": .awsEnvironment()], qiniu: ["photos": .keys(keys, bucket: "photos")], others: table)
+///     oss: ["scans": .environment()], s3: ["backup": .aws()], qiniu: ["photos": .keys(keys, bucket: "photos")], others: table)
 /// configuration.kinds = [DurableOSSUpload.self, DurableS3Upload.self, DurableQiniuUpload.self]
 /// ```
 ///

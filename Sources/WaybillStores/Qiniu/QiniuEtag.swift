@@ -36,12 +36,7 @@ public struct QiniuEtag: @unchecked Sendable {
     }
 
     /// Adds bytes.
-    public mutating func update(_ bytes: some Sequence<UInt8>) {
-        let whole: Void? = bytes.withContiguousStorageIfAvailable { buffer in
-            unsafe update(UnsafeRawBufferPointer(buffer))
-        }
-        if whole == nil { update(Array(bytes)) }
-    }
+    public mutating func update(_ bytes: some Sequence<UInt8>) { unsafe bytes.withBytes { unsafe update($0) } }
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         var rest = unsafe bytes

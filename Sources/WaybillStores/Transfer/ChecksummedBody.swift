@@ -5,15 +5,14 @@ import WaybillMultipart
 
 /// A checksum that is computed incrementally.
 enum RunningChecksum: Sendable {
-    case crc64(CRC64)
-    case crc32(CRC32)
+    case crc(CRC)
     case md5(Insecure.MD5)
     case sha256(SHA256)
 
     /// The checksum in the responses of OSS.
-    static let crc64 = RunningChecksum.crc64(CRC64())
+    static let crc64 = RunningChecksum.crc(CRC(.ecma))
     /// The checksum in the forms of Qiniu.
-    static let crc32 = RunningChecksum.crc32(CRC32())
+    static let crc32 = RunningChecksum.crc(CRC(.zlib))
     /// The `ETag` of S3 for an object that was sent in a single request.
     static let md5 = RunningChecksum.md5(Insecure.MD5())
     /// A checksum of S3.
@@ -21,12 +20,9 @@ enum RunningChecksum: Sendable {
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch self {
-        case .crc64(var checksum):
+        case .crc(var checksum):
             unsafe checksum.update(bytes)
-            self = .crc64(checksum)
-        case .crc32(var checksum):
-            unsafe checksum.update(bytes)
-            self = .crc32(checksum)
+            self = .crc(checksum)
         case .md5(var hash):
             unsafe hash.update(bufferPointer: bytes)
             self = .md5(hash)
@@ -38,18 +34,14 @@ enum RunningChecksum: Sendable {
 
     /// A CRC as the number that stores write in decimal; 0 for other checksums.
     var value: UInt64 {
-        switch self {
-        case .crc64(let checksum): checksum.value
-        case .crc32(let checksum): UInt64(checksum.value)
-        case .md5, .sha256: 0
-        }
+        guard case .crc(let checksum) = self else { return 0 }
+        return checksum.value
     }
 
     /// The bytes of the checksum, the most significant first.
     var digest: [UInt8] {
         switch self {
-        case .crc64(let checksum): checksum.value.bytes
-        case .crc32(let checksum): checksum.value.bytes
+        case .crc(let checksum): checksum.value.bytes.suffix(checksum.polynomial.byteCount)
         case .md5(let hash): Array(hash.finalize())
         case .sha256(let hash): Array(hash.finalize())
         }
@@ -58,9 +50,9 @@ enum RunningChecksum: Sendable {
     /// The checksum as stores write it: OSS's CRC in decimal digits, an MD5 in hexadecimal digits, others in Base64.
     var text: String {
         switch self {
-        case .crc64(let checksum) where checksum.polynomial == .ecma: String(checksum.value)
+        case .crc(let checksum) where checksum.polynomial == .ecma: String(checksum.value)
         case .md5: MessageAuthentication.hexadecimal(digest)
-        case .crc64, .crc32, .sha256: MessageAuthentication.base64(digest)
+        case .crc, .sha256: MessageAuthentication.base64(digest)
         }
     }
 
@@ -74,38 +66,34 @@ enum RunningChecksum: Sendable {
         for part in parts {
             guard let digest = part.checksum.flatMap({ digest(from: $0) }) else { return nil }
             switch whole {
-            case .crc64(let sum): whole = .crc64(sum.appending(UInt64(bytes: digest), count: part.size))
-            case .crc32(let sum): whole = .crc32(sum.appending(UInt32(bytes: digest), count: part.size))
+            case .crc(let sum):
+                whole = .crc(sum.appending(digest.reduce(0) { $0 << 8 | UInt64($1) }, count: part.size))
             case .md5, .sha256: unsafe digest.withUnsafeBytes { unsafe whole.update($0) }
             }
         }
-        switch self {
-        case .crc64, .crc32: return whole.text
-        case .md5, .sha256: return "\(whole.text)-\(parts.count)"
-        }
+        if case .crc = self { return whole.text }
+        return "\(whole.text)-\(parts.count)"
     }
 
     /// Returns the bytes of a checksum of the same kind from its text; `nil` if it is malformed.
     private func digest(from text: String) -> [UInt8]? {
         var bytes: [UInt8]?
         switch self {
-        case .crc64(let checksum) where checksum.polynomial == .ecma: bytes = UInt64(text)?.bytes
+        case .crc(let checksum) where checksum.polynomial == .ecma: bytes = UInt64(text)?.bytes
         case .md5:
             let digits = Array(text.utf8)
             bytes = stride(from: 0, to: digits.count & ~1, by: 2).compactMap { index in
                 UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16)
             }
-        case .crc64, .crc32, .sha256: bytes = Data(base64Encoded: text).map { Array($0) }
+        case .crc, .sha256: bytes = Data(base64Encoded: text).map { Array($0) }
         }
         return bytes?.count == digest.count ? bytes : nil
     }
 }
 
-extension FixedWidthInteger {
+extension UInt64 {
     /// The bytes of the number, the most significant first.
     fileprivate var bytes: [UInt8] { unsafe withUnsafeBytes(of: bigEndian) { unsafe Array($0) } }
-
-    fileprivate init(bytes: [UInt8]) { self = bytes.reduce(0) { $0 << 8 | Self($1) } }
 }
 
 /// A body whose checksum is computed from the bytes as they are read for sending: once per attempt, and without reading

@@ -162,7 +162,7 @@ extension ResumeRecord {
     }
 
     private static func checksum(of record: ResumeRecord) throws -> String {
-        String(CRC64(of: try encoder.encode(record)).value, radix: 16)
+        String(CRC(.ecma, of: try encoder.encode(record)).value, radix: 16)
     }
 
     private static var encoder: JSONEncoder {

@@ -60,7 +60,7 @@ private func credentials(
     // end
     _ = chain
     // row: CredentialProviderFactory.environment, EnvironmentAWSCredentialIdentityResolver
-    let environment: CredentialProvider = .awsEnvironment()
+    let environment: CredentialProvider = .aws([.environment])
     // end
     _ = environment
     // row: CredentialProviderFactory.static(accessKeyId:secretAccessKey:sessionToken:), StaticAWSCredentialIdentityResolver

@@ -71,7 +71,8 @@ enum QiniuTable {
                 QiniuLine(
                     what: "etag of \(size) bytes", kind: "etag", input: "\(size)", ours: QiniuEtag(of: bytes).value),
                 QiniuLine(
-                    what: "CRC-32 of \(size) bytes", kind: "crc32", input: "\(size)", ours: "\(CRC32(of: bytes).value)"),
+                    what: "CRC-32 of \(size) bytes", kind: "crc32", input: "\(size)",
+                    ours: "\(CRC(.zlib, of: bytes).value)"),
             ]
         }
     }

@@ -18,7 +18,7 @@ import WaybillMultipart
         for _ in 0..<2 {
             #expect(try await collect(body) == bytes)
             let whole = try #require(body.whole)
-            #expect(whole.checksum == CRC64(of: bytes).value)
+            #expect(whole.checksum == CRC(.ecma, of: bytes).value)
             #expect(whole.count == 200_000)
         }
     }
@@ -26,7 +26,7 @@ import WaybillMultipart
     @Test func `an unfinished read has no checksum`() async throws {
         let body = ChecksummedBody(DataBody(bytes), .crc32)
         _ = try await collect(body)
-        #expect(body.whole?.checksum == UInt64(CRC32(of: bytes).value))
+        #expect(body.whole?.checksum == UInt64(CRC(.zlib, of: bytes).value))
         let reader = try body.makeReader {}
         #expect(body.whole == nil)
         var room = [UInt8](repeating: 0, count: 10)
@@ -43,7 +43,7 @@ import WaybillMultipart
     func `the checksum of a range covers only its bytes`(_ range: Range<Int64>) async throws {
         let body = ChecksummedBody(DataBody(bytes), of: range)
         _ = try await collect(body)
-        #expect(body.whole?.checksum == CRC64(of: bytes[Int(range.lowerBound)..<Int(range.upperBound)]).value)
+        #expect(body.whole?.checksum == CRC(.ecma, of: bytes[Int(range.lowerBound)..<Int(range.upperBound)]).value)
         #expect(body.whole?.count == 200_000)
         #expect(body.rangeLength == range.upperBound - range.lowerBound)
     }

@@ -84,7 +84,7 @@ extension AliyunOSSClient {
                 }
                 return await self.look(for: key, in: bucket, size: body.rangeLength, whole.checksum, run)
             })
-        return stored(result, key, bucket, hasCallback: options.callback != nil)
+        return stored(result, of: requests(for: key, in: bucket, options), .whole)
     }
 
     private func signedForm(

@@ -49,9 +49,9 @@ extension AliyunOSSClient: ObjectStore {
     func stored(
         _ result: StoreCaller.CallResult, of object: OSSObjectRequests, _ beginning: OSSStoredObject.Beginning
     ) -> OSSStoredObject {
-        var stored = stored(result, object.key, object.bucket, hasCallback: object.options.callback != nil)
-        stored.beginning = beginning
-        return stored
+        let endpoint = configuration.publicEndpoint ?? configuration.endpoint
+        let url = (try? endpoint.url(bucket: object.bucket, key: object.key)) ?? ""
+        return OSSStoredObject(url: url, result, of: object, beginning)
     }
 
     private func append(
@@ -66,7 +66,7 @@ extension AliyunOSSClient: ObjectStore {
         let body = ChecksummedBody(body)
         let whole: @Sendable () -> UInt64? = {
             guard let checksum, let sent = body.whole else { return nil }
-            return CRC64(continuing: checksum).appending(sent.checksum, count: sent.count).value
+            return CRC(.ecma, continuing: checksum).appending(sent.checksum, count: sent.count).value
         }
         var call = StoreCall(.post, bucket: bucket, key: key)
         call.query = [StoreQueryItem("append"), StoreQueryItem("position", String(position))]
@@ -82,13 +82,14 @@ extension AliyunOSSClient: ObjectStore {
                 call, run,
                 lookUp: { await self.look(for: key, in: bucket, size: end(), whole(), run, before: position) })
             try compare(whole(), with: result.response)
-            return stored(result, key, bucket, hasCallback: false)
+            return stored(result, of: requests(for: key, in: bucket, options), .whole)
         } catch  where error.storeCode == "PositionNotEqualToLength" {
             // An earlier attempt may have been applied although its response was an error.
             guard case .done(let response) = await look(for: key, in: bucket, size: end(), whole(), run) else {
                 throw error
             }
-            return stored(StoreCaller.CallResult(response: response, wasFound: true), key, bucket, hasCallback: false)
+            let result = StoreCaller.CallResult(response: response, wasFound: true)
+            return stored(result, of: requests(for: key, in: bucket, options), .whole)
         }
     }
 
@@ -121,19 +122,6 @@ extension AliyunOSSClient: ObjectStore {
         } catch {
             return .unknown(error)
         }
-    }
-
-    func stored(
-        _ result: StoreCaller.CallResult, _ key: String, _ bucket: String, hasCallback: Bool
-    ) -> OSSStoredObject {
-        let endpoint = configuration.publicEndpoint ?? configuration.endpoint
-        let url = (try? endpoint.url(bucket: bucket, key: key)) ?? ""
-        var object = OSSStoredObject(
-            bucket: bucket, key: key, url: url, result.response,
-            hasCallback: hasCallback && !result.wasFound && !result.wasSame)
-        object.wasFoundStored = result.wasFound
-        object.wasSkipped = result.wasSame
-        return object
     }
 }
 

@@ -42,17 +42,21 @@ public struct OSSStoredObject: Sendable, Hashable {
     /// How the upload began.
     public var beginning = Beginning.whole
 
-    init(bucket: String, key: String, url: String, _ response: UploadResponse, hasCallback: Bool) {
-        self.bucket = bucket
-        self.key = key
+    init(url: String, _ result: StoreCaller.CallResult, of object: OSSObjectRequests, _ beginning: Beginning) {
+        bucket = object.bucket
+        key = object.key
         self.url = url
-        let fields = response.headers
+        let fields = result.response.headers
         etag = fields[.eTag] ?? ""
         checksum = fields[.ossChecksum].flatMap { UInt64($0) }
         versionID = fields[.ossVersionID]
         requestID = fields[.ossRequestID]
         nextPosition = fields[.ossNextPosition].flatMap { Int64($0) }
-        if hasCallback { callbackResponse = response.body }
+        let hasCallback = object.options.callback != nil && !result.wasFound && !result.wasSame
+        if hasCallback { callbackResponse = result.response.body }
+        wasFoundStored = result.wasFound
+        wasSkipped = result.wasSame
+        self.beginning = beginning
     }
 }
 

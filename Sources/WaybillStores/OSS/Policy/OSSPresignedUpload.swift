@@ -69,9 +69,8 @@ public struct OSSPresignedUpload: Sendable, Hashable {
         var options = UploadOptions()
         options.excludedDefaults = [.interceptors, .headers, .cookies]
         var request = UploadRequest(method, url.value, headers: headers, content: content, options: options)
-        // Override the body's own content type: one that was not signed would invalidate the signature.
-        let type = headers[.contentType]
-        request.interceptors = [.adapting("presigned upload") { $0.headers[.contentType] = type }]
+        // A content type of the body that was not signed would invalidate the signature.
+        request.sendsContentType = false
         return request
     }
 }

@@ -41,7 +41,7 @@ struct QiniuPut: Sendable {
     // MARK: As a form
 
     private func sendForm(_ payload: QiniuPayload, _ channel: QiniuChannel) async throws(StoreError) -> QiniuObject {
-        var checksum = CRC32()
+        var checksum = CRC(.zlib)
         var etag = QiniuEtag()
         try await payload.read(0..<payload.size) { bytes in
             checksum.update(bytes)
@@ -83,7 +83,7 @@ struct QiniuPut: Sendable {
 
     // Put the token before the file, so that the store can check it before it receives the content.
     private func form(
-        _ payload: QiniuPayload, _ fields: [(name: String, value: String)], token: QiniuUploadToken, checksum: UInt32
+        _ payload: QiniuPayload, _ fields: [(name: String, value: String)], token: QiniuUploadToken, checksum: UInt64
     ) -> MultipartForm {
         var form: MultipartForm = [.text("token", token.text)]
         // Use raw bytes: line breaks in a text field would be converted to CRLF, which would change the key.

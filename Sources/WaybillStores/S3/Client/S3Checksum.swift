@@ -23,8 +23,8 @@ public enum S3Checksum: String, Sendable, Hashable, CaseIterable, Codable {
         case .md5: .md5
         case .sha256: .sha256
         case .crc32: .crc32
-        case .crc32C: .crc32(CRC32(.castagnoli))
-        case .crc64NVME: .crc64(CRC64(.nvme))
+        case .crc32C: .crc(CRC(.castagnoli))
+        case .crc64NVME: .crc(CRC(.nvme))
         }
     }
 

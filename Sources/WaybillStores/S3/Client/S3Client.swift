@@ -9,7 +9,7 @@ public import WaybillCore
 /// ```swift
 /// var configuration = S3Client.Configuration(.aws, bucket: "scans")
 /// configuration.region = "eu-west-1"
-/// let client = try S3Client(configuration: configuration, credentials: .awsEnvironment())
+/// let client = try S3Client(configuration: configuration, credentials: .aws())
 /// let stored = try await client.put(.file(path: "card.jpg"), to: "2026/7/card.jpg")
 /// print(stored.etag)
 /// ```

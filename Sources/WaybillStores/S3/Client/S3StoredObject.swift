@@ -22,9 +22,12 @@ public struct S3StoredObject: Sendable, Hashable {
     /// How the upload began.
     public var beginning = OSSStoredObject.Beginning.whole
 
-    init(bucket: String, key: String, url: String, _ result: StoreCaller.CallResult) {
-        self.bucket = bucket
-        self.key = key
+    init(
+        url: String, _ result: StoreCaller.CallResult, of object: S3ObjectRequests,
+        _ beginning: OSSStoredObject.Beginning
+    ) {
+        bucket = object.bucket
+        key = object.key
         self.url = url
         let fields = result.response.headers
         // The response to the completion of a multipart upload has the ETag in its body.
@@ -33,6 +36,7 @@ public struct S3StoredObject: Sendable, Hashable {
         requestID = fields[.s3RequestID]
         wasFoundStored = result.wasFound
         wasSkipped = result.wasSame
+        self.beginning = beginning
     }
 }
 

@@ -13,8 +13,6 @@ extension S3Client: ObjectStore {
         _ result: StoreCaller.CallResult, of object: S3ObjectRequests, _ beginning: OSSStoredObject.Beginning
     ) -> S3StoredObject {
         let url = (try? service.url(bucket: object.bucket, key: object.key)) ?? ""
-        var stored = S3StoredObject(bucket: object.bucket, key: object.key, url: url, result)
-        stored.beginning = beginning
-        return stored
+        return S3StoredObject(url: url, result, of: object, beginning)
     }
 }
