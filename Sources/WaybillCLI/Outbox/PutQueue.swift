@@ -175,7 +175,7 @@ extension PutCommand {
             configuration.partSize = parts.partSize ?? configuration.partSize
             configuration.maximumConcurrentParts = parts.maximumConcurrentParts ?? configuration.maximumConcurrentParts
             configuration.singleRequestLimit = parts.singleRequestLimit ?? configuration.singleRequestLimit
-            try S3Target.checkCondition(options, configuration.profile)
+            try configuration.checkCondition(of: options)
             try S3Name.checkBucket(bucket)
         } catch {
             throw .usage(error.message.sentence)

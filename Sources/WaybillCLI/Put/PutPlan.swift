@@ -141,7 +141,7 @@ enum PutTargets {
             switch destination {
             case .oss(let bucket, _):
                 console.hide(["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"].compactMap { Environment.value(of: $0) })
-                return try OSSTarget(
+                return try ObjectTarget(
                     bucket: bucket, configuration: command.ossConfiguration(options),
                     session: command.session(console, rate: options.transfer.rateLimit),
                     options: command.objectOptions(fields.headers), multipart: command.multipart())
@@ -153,7 +153,7 @@ enum PutTargets {
             case .s3(let bucket, _):
                 console.hide(S3Location.secretVariables.compactMap { Environment.value(of: $0) })
                 let configuration = try command.s3Configuration(options)
-                return try S3Target(
+                return try ObjectTarget(
                     bucket: bucket, configuration: configuration,
                     session: command.session(console, rate: options.transfer.rateLimit),
                     options: command.s3ObjectOptions(fields.headers),

@@ -75,9 +75,10 @@ import TestSupport
     ) throws -> ChildProcess {
         switch program {
         case .client, .s3:
-            let kind = program == .s3 ? ["s3"] : []
-            let words =
-                kind + [store.endpoint, "films/7.mov", path, records, "\(partSize)", "\(maximumConcurrentParts)"]
+            let words = [
+                program == .s3 ? "s3" : "oss", store.endpoint, "films/7.mov", path, records, "\(partSize)",
+                "\(maximumConcurrentParts)",
+            ]
             return try ChildProcess("\(ProjectRoot.products)/StoreTestHelper", words)
         case .command:
             let words = [
