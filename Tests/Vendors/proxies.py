@@ -53,6 +53,11 @@ class Proxy:
         self._process.terminate()
         self._process.wait()
 
+    def __str__(self):
+        """What the proxy has logged."""
+        with open(f"{self.folder}/log", errors="replace") as log:
+            return f"{self.name} has exited with {self._process.poll()}. {log.read()[-4000:]}"
+
     def arguments(self, settings):
         raise NotImplementedError
 
@@ -188,7 +193,7 @@ class Apache(Proxy):
             ServerRoot {self.folder}
             ServerName 127.0.0.1
             PidFile {self.folder}/pid
-            ErrorLog {self.folder}/errors
+            ErrorLog /dev/stderr
             Listen {address}
             {modules}
             {user}

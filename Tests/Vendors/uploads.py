@@ -42,8 +42,10 @@ class Upload:
             return relay.port
 
         def proxied(port):
-            return self._resources.enter_context(contextlib.closing(proxy(folder, port))).port
+            self._proxy = self._resources.enter_context(contextlib.closing(proxy(folder, port)))
+            return self._proxy.port
 
+        self._proxy = ""
         if proxy is None:
             self._port = relayed(server.port)
         elif inside:
@@ -91,7 +93,8 @@ class Upload:
 
     def check(self, what, got, wanted):
         self.tally.check(
-            f"{self.what}: {what}", got == wanted, f"{got!r} instead of {wanted!r}\n{self.relay}\n{self.errors}")
+            f"{self.what}: {what}", got == wanted,
+            f"{got!r} instead of {wanted!r}\n{self.relay}\n{self.errors}\n{self._proxy}")
 
     def check_creations(self, count=1):
         self.check("uploads at the server", self.relay.count("POST"), count)
