@@ -8,8 +8,8 @@ import subprocess
 
 from tus_servers import ATTEMPTS, free_port
 
-# The time in seconds that a proxy waits for the server.
-PATIENCE = 3
+# The time in seconds that a proxy waits for the server. On a busy machine, a server can take some seconds.
+PATIENCE = 10
 
 
 class Proxy:
