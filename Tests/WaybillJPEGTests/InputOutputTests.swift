@@ -61,7 +61,43 @@ import WaybillCore
         #expect(error?.code == code)
     }
 
-    @Test func `a file is recompressed to a private and complete file`() async throws {
+    @Test func `a new file has the permissions of its original, or the usual ones, without those of the umask`()
+        async throws
+    {
+        let folder = try TemporaryDirectory()
+        let input = try folder.write("in.jpg", Scene.photoFile)
+        let usual = unsafe open(folder.path("usual"), O_CREAT | O_WRONLY, 0o666)
+        close(usual)
+        let recompressor = JPEGRecompressor(.quality(50, mode: .draft))
+        for (index, mode) in ([0o600, 0o640, 0o666, 0o400] as [mode_t]).enumerated() {
+            #expect(unsafe chmod(input, mode) == 0)
+            _ = try await recompressor.recompress(.file(input), to: folder.path("out-\(index)"))
+            #expect(Self.mode(folder.path("out-\(index)")) == (mode | 0o600) & Self.mode(folder.path("usual")))
+        }
+        _ = try await recompressor.recompress(.bytes(Scene.photoFile), to: folder.path("out"))
+        #expect(Self.mode(folder.path("out")) == Self.mode(folder.path("usual")))
+    }
+
+    @Test func `a replaced file keeps its permissions, a replaced link does not`() async throws {
+        let folder = try TemporaryDirectory()
+        let (output, link) = (try folder.write("out.jpg", "old"), folder.path("link"))
+        #expect(unsafe symlink("out.jpg", link) == 0)
+        let recompressor = JPEGRecompressor(.quality(50, mode: .draft))
+        for mode in [0o600, 0o664, 0o444] as [mode_t] {
+            #expect(unsafe chmod(output, mode) == 0)
+            _ = try await recompressor.recompress(.bytes(Scene.photoFile), to: output, replacing: true)
+            #expect(Self.mode(output) == mode)
+        }
+        _ = try await recompressor.recompress(.bytes(Scene.photoFile), to: link, replacing: true)
+        #expect(Self.mode(link) & 0o200 != 0)
+    }
+
+    private static func mode(_ path: String) -> mode_t {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+    }
+
+    @Test func `a file is recompressed to a complete file`() async throws {
         let folder = try TemporaryDirectory()
         let input = try folder.write("in.jpg", Scene.photoFile)
         let output = folder.path("out.jpg")
@@ -70,8 +106,6 @@ import WaybillCore
         let bytes = try readFile(output)
         #expect(bytes.count == report.bytes && bytes.count <= 4_000)
         _ = try DecodedPixels(bytes)
-        var status = stat()
-        #expect(unsafe stat(output, &status) == 0 && status.st_mode & 0o777 == 0o600)
         #expect(try folder.names() == ["in.jpg", "out.jpg"])
 
         let again = await #expect(throws: JPEGError.self) {

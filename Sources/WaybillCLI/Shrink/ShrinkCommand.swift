@@ -10,7 +10,7 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
         discussion: """
             Each result is a JPEG, upright, never larger than its original in pixels nor, except for tiny ones, than a \
             JPEG original in bytes, and has no metadata: no location, no camera, no thumbnail. It appears only when complete, and replaces nothing unless --force is \
-            given. Those who may read its original may read it; only its owner may write it, or read a report. A limit in bytes may scale an image down; --min-side limits how far. Below 600 pixels a warning is \
+            given. A new file has the permissions of its original without those of the umask, a replaced one keeps its own; only its owner may read a new report. A limit in bytes may scale an image down; --min-side limits how far. Below 600 pixels a warning is \
             printed.
 
             Several inputs are processed independently, as many concurrently as there are processors (at most four); \

@@ -123,13 +123,14 @@ struct ShrinkRun: Sendable {
         return try? await JPEGRecompressor(options).recompress(result.bytes).bytes
     }
 
-    private func openFile(_ path: String, mode: mode_t = 0o600) throws(CommandFailure) -> OutputFile {
+    private func openFile(_ path: String, mode: AtomicFile.Mode = .confidential) throws(CommandFailure) -> OutputFile {
         try directories.createParents(of: path)
         return try OutputFile(path, replaces: replaces, mode: mode)
     }
 
     private func write(_ job: ShrinkJob, _ input: JPEGInput) async throws(CommandFailure) -> JPEGResult {
-        let file = job.output == "-" ? nil : try openFile(job.output, mode: Self.mode(like: job.input))
+        let file =
+            job.output == "-" ? nil : try openFile(job.output, mode: .copy(of: job.input == "-" ? nil : job.input))
         let result: JPEGResult
         do throws(JPEGError) {
             result = try await JPEGRecompressor(options).recompress(input)
@@ -140,13 +141,6 @@ struct ShrinkRun: Sendable {
         return result
     }
 
-    /// Returns the permissions of the original, so that a private image stays private, but without those to write it
-    /// for others than the owner.
-    private static func mode(like path: String) -> mode_t {
-        var status = stat()
-        guard path != "-", unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else { return 0o600 }
-        return status.st_mode & 0o644 | 0o600
-    }
 }
 
 extension CommandFailure {

@@ -8,17 +8,18 @@ final class OutputFile {
     private let replaces: Bool
     private let file: AtomicFile
 
-    /// Opens a file for a path. With `replaces`, it replaces an existing file; a link is replaced, not followed.
+    /// Opens a file for a path. With `replaces`, it replaces an existing file, whose permissions it keeps; a link is
+    /// replaced, not followed.
     ///
     /// With `isNamed`, it has a temporary name from the start, as on file systems that do not support unnamed files.
     init(
-        _ path: String, replaces: Bool, mode: mode_t = 0o600, isNamed: Bool = false
+        _ path: String, replaces: Bool, mode: AtomicFile.Mode = .confidential, isNamed: Bool = false
     ) throws(CommandFailure) {
         self.path = path
         self.replaces = replaces
         try Self.check(path, replaces: replaces)
         file = try Self.attempt(path, "created") { () throws(SystemError) in
-            try AtomicFile.make(for: path, mode: mode, isNamed: isNamed)
+            try AtomicFile.make(for: path, mode: mode, replaces: replaces, isNamed: isNamed)
         }
     }
 

@@ -5,8 +5,35 @@ import Glibc
 /// Its bytes are written to an unnamed file (`O_TMPFILE`, open(2)), which the system removes if the process ends early.
 /// On a file system without such files, it has a temporary name, which is removed when the value is released.
 ///
-/// Names are paths or relative to a directory that the caller has opened. The umask does not apply to the mode.
+/// Names are paths or relative to a directory that the caller has opened.
 package final class AtomicFile: Sendable {
+    /// The permissions of a new file.
+    package enum Mode: Sendable, Hashable {
+        /// These, whatever the umask.
+        case exactly(UInt32)
+        /// These without those of the umask.
+        case masked(UInt32)
+
+        /// Only its owner has access.
+        package static let confidential = exactly(0o600)
+
+        /// The permissions of a copy of a file: as `cp` creates it, but its owner can always write it. Without a file,
+        /// those with which most programs create files.
+        package static func copy(of path: String?) -> Mode {
+            var status = stat()
+            guard let path, unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else {
+                return .masked(0o666)
+            }
+            return .masked(status.st_mode & 0o666 | 0o600)
+        }
+
+        fileprivate var bits: UInt32 {
+            switch self {
+            case .exactly(let bits), .masked(let bits): bits
+            }
+        }
+    }
+
     package let descriptor: FileDescriptor
     private let directory: FileDescriptor?
     private let temporaryName: Locked<String?>
@@ -22,20 +49,32 @@ package final class AtomicFile: Sendable {
         try? removeTemporaryName()
     }
 
-    /// Opens a file that will be published at `path`. With `isNamed`, it always has a temporary name.
+    /// Opens a file that will be published at `path`. With `replaces`, it has the permissions of a regular file at that
+    /// path, if there is one. With `isNamed`, it always has a temporary name.
     package static func make(
-        for path: String, mode: UInt32 = 0o600, access: Int32 = O_WRONLY, isNamed: Bool = false
+        for path: String, mode: Mode = .confidential, access: Int32 = O_WRONLY, replaces: Bool = false,
+        isNamed: Bool = false
     ) throws(SystemError) -> AtomicFile {
+        let mode = replaces ? modeOfFile(path) ?? mode : mode
         if !isNamed, let file = try unnamed(in: parent(of: path), mode: mode, access: access) { return file }
         return try named(temporaryName(beside: path), mode: mode, access: access)
     }
 
+    private static func modeOfFile(_ path: String) -> Mode? {
+        var status = stat()
+        guard unsafe SystemPath.with(path, { unsafe lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG
+        else {
+            return nil
+        }
+        return .exactly(status.st_mode & 0o777)
+    }
+
     /// Opens an unnamed file, or returns `nil` if the file system does not support unnamed files.
     package static func unnamed(
-        in path: String = ".", of directory: FileDescriptor? = nil, mode: UInt32 = 0o600, access: Int32 = O_WRONLY
+        in path: String = ".", of directory: FileDescriptor? = nil, mode: Mode = .confidential, access: Int32 = O_WRONLY
     ) throws(SystemError) -> AtomicFile? {
         let raw = unsafe SystemPath.with(path) {
-            unsafe openat(directory.rawOrCurrent, $0, access | O_CLOEXEC | unnamedFlags, mode)
+            unsafe openat(directory.rawOrCurrent, $0, access | O_CLOEXEC | unnamedFlags, mode.bits)
         }
         guard raw >= 0 else {
             let error = SystemError.last
@@ -43,20 +82,24 @@ package final class AtomicFile: Sendable {
             guard ![ENOSPC, EDQUOT, EROFS, EMFILE, ENFILE].contains(error.number) else { throw error }
             return nil
         }
-        fchmod(raw, mode)
-        return AtomicFile(FileDescriptor(owning: raw), in: directory)
+        return AtomicFile(created(raw, mode), in: directory)
     }
 
     /// Creates a file with a temporary name. Fails with `EEXIST` if the name exists.
     package static func named(
-        _ name: String, in directory: FileDescriptor? = nil, mode: UInt32 = 0o600, access: Int32 = O_WRONLY
+        _ name: String, in directory: FileDescriptor? = nil, mode: Mode = .confidential, access: Int32 = O_WRONLY
     ) throws(SystemError) -> AtomicFile {
         let raw = unsafe SystemPath.with(name) {
-            unsafe openat(directory.rawOrCurrent, $0, access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+            unsafe openat(directory.rawOrCurrent, $0, access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode.bits)
         }
         guard raw >= 0 else { throw SystemError.last }
-        fchmod(raw, mode)
-        return AtomicFile(FileDescriptor(owning: raw), named: name, in: directory)
+        return AtomicFile(created(raw, mode), named: name, in: directory)
+    }
+
+    /// Returns the descriptor of a new file, from whose permissions the system removed those of the umask.
+    private static func created(_ raw: Int32, _ mode: Mode) -> FileDescriptor {
+        if case .exactly(let bits) = mode { fchmod(raw, bits) }
+        return FileDescriptor(owning: raw)
     }
 
     /// What a path refers to at which a file is to be published.

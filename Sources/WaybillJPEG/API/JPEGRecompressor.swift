@@ -82,8 +82,9 @@ public struct JPEGRecompressor: Sendable {
     /// let report = try await recompressor.recompress(.file("front.jpg"), to: "front-small.jpg")
     /// ```
     ///
-    /// The file is readable only by its owner. Unless `replacing` is `true`, an existing file is left unchanged. A
-    /// symbolic link is replaced, not followed; a directory, device, pipe or socket is never replaced.
+    /// A new file has the permissions of the original file, or 0666 for other input, without those of the umask; its owner
+    /// can always write it. Unless `replacing` is `true`, an existing file is left unchanged. A replaced file keeps its
+    /// permissions. A symbolic link is replaced, not followed; a directory, device, pipe or socket is never replaced.
     ///
     /// - Returns: The report.
     /// - Throws: ``JPEGError``, as for an image in memory; ``JPEGError/Code/fileExists``,
@@ -96,7 +97,8 @@ public struct JPEGRecompressor: Sendable {
             try PhotoFile.check(path, replaces: replacing)
             let result = try Recompression(input: input, options: options, flag: flag).run()
             try flag.check()
-            try PhotoFile.write(result.bytes, to: path, replaces: replacing)
+            let original: String? = if case .file(let path) = input { path } else { nil }
+            try PhotoFile.write(result.bytes, to: path, replaces: replacing, mode: .copy(of: original))
             return result.report
         }
     }

@@ -14,11 +14,13 @@ enum PhotoFile {
         }
     }
 
-    /// Writes a file that appears complete or not at all, readable only by its owner.
-    static func write(_ bytes: [UInt8], to path: String, replaces: Bool) throws(JPEGError) {
+    /// Writes a file that appears complete or not at all.
+    static func write(
+        _ bytes: [UInt8], to path: String, replaces: Bool, mode: AtomicFile.Mode
+    ) throws(JPEGError) {
         try check(path, replaces: replaces)
         do throws(SystemError) {
-            let file = try AtomicFile.make(for: path)
+            let file = try AtomicFile.make(for: path, mode: mode, replaces: replaces)
             try file.append(bytes)
             try file.synchronize()
             if replaces { try file.replace(path) } else { try file.link(to: path) }

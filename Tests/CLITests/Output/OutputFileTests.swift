@@ -1,6 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
+import WaybillCore
 
 @testable import WaybillCLI
 
@@ -12,11 +13,23 @@ import Testing
     ) throws {
         let folder = try TemporaryDirectory()
         let path = folder.path("a")
-        try OutputFile(path, replaces: false, mode: 0o644, isNamed: isNamed).commit(bytes)
+        try OutputFile(path, replaces: false, mode: .exactly(0o644), isNamed: isNamed).commit(bytes)
         var status = stat()
         #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o777 == 0o644)
         #expect(try folder.read("a") == bytes)
         #expect(try folder.names() == ["a"])
+    }
+
+    @Test(arguments: [false, true]) func `a replaced file keeps its permissions`(_ isNamed: Bool) throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("a", "old")
+        for mode in [0o644, 0o664, 0o400] as [mode_t] {
+            #expect(unsafe chmod(path, mode) == 0)
+            try OutputFile(path, replaces: true, isNamed: isNamed).commit(bytes)
+            var status = stat()
+            #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o7777 == mode)
+            #expect(try folder.read("a") == bytes)
+        }
     }
 
     @Test(arguments: [false, true]) func `an uncommitted file leaves nothing`(_ isNamed: Bool) throws {

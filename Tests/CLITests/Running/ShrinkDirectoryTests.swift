@@ -36,6 +36,24 @@ import Testing
         for name in ["small", "small/deep", "pages"] { #expect(mode(name) == 0o750, "\(name)") }
     }
 
+    @Test(
+        arguments: [
+            (0o666, "022", 0o644), (0o666, "002", 0o664), (0o640, "0", 0o640), (0o400, "022", 0o600),
+            (0o644, "077", 0o600),
+        ] as [(mode_t, String, mode_t)])
+    func `a result has the permissions of a copy of its original, and keeps those of a file that it replaces`(
+        original: mode_t, umask: String, expected: mode_t
+    ) async throws {
+        #expect(unsafe chmod(card, original) == 0)
+        let run = try await shrink("card.jpg", "-o", "small.jpg", umask: umask)
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        #expect(mode("small.jpg") == expected)
+        #expect(unsafe chmod(folder.path("small.jpg"), 0o604) == 0)
+        let again = try await shrink("card.jpg", "-o", "small.jpg", "--force", umask: umask)
+        #expect(again.exit == .status(0), "\(again.errorText)")
+        #expect(mode("small.jpg") == 0o604)
+    }
+
     @Test(arguments: [["missing.jpg"], ["text.jpg"], ["text.jpg", "missing.jpg"]])
     func `a run without results leaves no report and no directory`(_ names: [String]) async throws {
         try folder.write("text.jpg", "this is no picture")

@@ -77,17 +77,6 @@ import Testing
         #expect(try folder.names() == ["card.jpg", "pipe"])
     }
 
-    @Test(arguments: [(0o666, 0o644), (0o640, 0o640), (0o400, 0o600)] as [(mode_t, mode_t)])
-    func `the result can be read like the original`(mode: mode_t, expected: mode_t) async throws {
-        let folder = try TemporaryDirectory()
-        let path = try folder.write("card.jpg", photo)
-        try #require(unsafe chmod(path, mode) == 0)
-        let run = try await Tool.run(["shrink", path, "--max-bytes", "20K", "--mode", "draft"])
-        #expect(run.exit == .status(0), "\(run.errorText)")
-        var status = stat()
-        #expect(unsafe stat(folder.path("card-waybill.jpg"), &status) == 0 && status.st_mode & 0o777 == expected)
-    }
-
     @Test func `an existing file is replaced only with --force`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("card.jpg", photo)
