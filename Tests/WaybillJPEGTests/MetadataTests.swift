@@ -49,6 +49,30 @@ import WaybillCore
         #expect(stripped == plain)
     }
 
+    @Test func `metadata between scans is removed and named, tables are neither`() throws {
+        let plain = try recompress(Scene.photoFile, .quality(60)).bytes
+        let xmp = TinyJPEG.segment(0xE1, Array("http://ns.adobe.com/x\(Self.secret)".utf8))
+        let comment = TinyJPEG.segment(0xFE, Array(Self.secret.utf8))
+        let scans = markers(plain).filter { $0.code == 0xDA }.map(\.offset)
+        // Tables precede each scan, also that after the first comment.
+        #expect(scans.count > 3 && markers(plain).contains { $0.code == 0xC4 && $0.offset > scans[0] })
+        var file = plain
+        for (offset, segment) in [(scans[3], comment), (scans[2], xmp), (scans[1], comment)] {
+            file.insert(contentsOf: segment, at: offset)
+        }
+        for options in [JPEGOptions(), .quality(40), .maxBytes(.bytes(3_000), mode: .draft)] {
+            let result = try recompress(file + [1, 2], options)
+            #expect(result.report.stripped == ["comment", "XMP", "trailing data"])
+            #expect(!contains(result.bytes, Array(Self.secret.utf8)))
+        }
+    }
+
+    @Test func `data after the image is named even after stray bytes in the header`() throws {
+        let file = [0xFF, 0xD8] + TinyJPEG.jfif + [0x20, 0x20] + Scene.photoFile.dropFirst(20) + [7, 7, 7]
+        let report = try recompress(file, .quality(40)).report
+        #expect(report.stripped == ["trailing data"] && report.strayBytes == 2)
+    }
+
     @Test func `a truncated file is stripped completely or not at all`() throws {
         let header = try JPEGHeader(parsing: Self.file)
         for length in stride(from: 0, to: Self.file.count, by: 7) {

@@ -152,6 +152,27 @@ import WaybillCore
         }
     }
 
+    /// An office scanner leaves 2,634 bytes before RST2. No decoder can tell them from data that damage made unreadable.
+    @Test func `many bytes before a restart marker are damage, and the error says how to keep the image`() throws {
+        let gray = TinyJPEG.Component(identifier: 1) { x, y in x * 4 + y }
+        var image = TinyJPEG(width: 32, height: 48, components: [gray])
+        image.restarts = (interval: 4, strayBytes: [])
+        let clean = image.encoded()
+        let marker = try #require(clean.indices.dropLast().first { clean[$0] == 0xFF && clean[$0 + 1] == 0xD2 })
+        let file = clean[..<marker] + (0..<2_634).map { UInt8($0 % 251) } + clean[marker...]
+        for options in [JPEGOptions(), .maxBytes(.kibibytes(20)), .quality(80, mode: .draft)] {
+            let error = #expect(throws: JPEGError.self) { try recompress(Array(file), options) }
+            #expect(error?.code == .corrupt)
+            #expect(error?.message.hasSuffix("To keep the intact rows, set onFailure to .salvage.") == true)
+            var salvaging = options
+            salvaging.onFailure = .salvage
+            let result = try recompress(Array(file), salvaging)
+            #expect(result.report.damagedFraction == 1)
+            let (seen, wanted) = (try DecodedPixels(result.bytes), try DecodedPixels(clean))
+            for y in 0..<48 { #expect(abs(seen.picture.luma[16, y] - wanted.picture.luma[16, y]) < 12) }
+        }
+    }
+
     /// 24 x 16 pixels: red grows to the right, green downwards.
     @Test func `a Motion JPEG frame has its colors`() throws {
         let result = try recompress(Array(Data(base64Encoded: Self.motionFrame)!), .quality(95))

@@ -14,29 +14,37 @@ enum MetadataStripper {
     /// - Returns: `nil` if the file contains an unexpected marker or structure. The caller then re-encodes the file.
     static func strip(_ bytes: [UInt8], _ header: JPEGHeader) -> [UInt8]? {
         var output: [UInt8] = [0xFF, 0xD8] + meaning(of: header) + orientation(header.orientation)
-        let end = walk(bytes) { marker, range in
+        let end = walk(bytes, from: 2) { marker, range in
             if !isMetadata(marker) { output += bytes[range] }
         }
         return end == nil ? nil : output + [0xFF, 0xD9]
     }
 
-    /// The names of the metadata of a file, each once, and `trailing data` if bytes follow the image.
+    /// The names of the metadata of a file, before and between its scans, each once, and `trailing data` if bytes follow
+    /// the image.
     static func names(_ bytes: [UInt8], _ header: JPEGHeader) -> [String] {
         var names: [String] = []
-        for segment in header.segments where segment.name != "JFIF" && !names.contains(segment.name) {
-            names.append(segment.name)
+        func add(_ name: String) {
+            if name != "JFIF", !names.contains(name) { names.append(name) }
         }
-        if let end = walk(bytes, { _, _ in }), end < bytes.count { names.append("trailing data") }
+        for segment in header.segments { add(segment.name) }
+        // The header was parsed, and may contain stray bytes.
+        let end = walk(bytes, from: scanEnd(bytes, header.scanOffset)) { marker, range in
+            if isMetadata(marker) { add(SegmentName.of(marker, bytes[range].dropFirst(4))) }
+        }
+        if let end, end < bytes.count { add("trailing data") }
         return names
     }
 
     static func isMetadata(_ marker: UInt8) -> Bool { (0xE0...0xEF).contains(marker) || marker == 0xFE }
 
-    /// Visits every segment with its marker; the range of SOS includes its entropy-coded data.
+    /// Visits every segment from an offset on with its marker; the range of SOS includes its entropy-coded data.
     ///
     /// - Returns: The offset of the end of the image, or `nil` if the file contains an unexpected marker or structure.
-    static func walk(_ bytes: [UInt8], _ visit: (UInt8, Range<Int>) -> Void) -> Int? {
-        var position = 2
+    private static func walk(
+        _ bytes: [UInt8], from start: Int, _ visit: (UInt8, Range<Int>) -> Void
+    ) -> Int? {
+        var position = start
         while position + 1 < bytes.count {
             guard bytes[position] == 0xFF else { return nil }
             let marker = bytes[position + 1]
