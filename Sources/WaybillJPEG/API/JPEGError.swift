@@ -16,7 +16,7 @@ public struct JPEGError: Error, Sendable {
     public var message: String
     /// The underlying error, if any.
     public var cause: (any Error)?
-    /// For ``Code/cannotReachLimit``, the smallest size in bytes that was reached.
+    /// For ``Code/cannotReachLimit``, the smallest limit in bytes that the image fits. Larger limits are met, too.
     public var smallestBytes: Int?
 
     /// Creates an error.
@@ -57,7 +57,7 @@ extension JPEGError.Code {
     public static let unsupportedProcess = Self("unsupportedProcess")
     /// The image has 2 components, or more than 4.
     public static let unsupportedComponents = Self("unsupportedComponents")
-    /// The image cannot be made to fit the limit; the message gives the smallest size reached.
+    /// The image cannot be made to fit the limit; the message gives the smallest limit that it fits.
     public static let cannotReachLimit = Self("cannotReachLimit")
     /// An option is out of range.
     public static let invalidOptions = Self("invalidOptions")

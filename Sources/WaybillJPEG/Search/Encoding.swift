@@ -36,7 +36,16 @@ struct Encoding {
         if options.quality != nil, largest == full, let kept = try passThrough(limit: options.limit) {
             return Outcome(bytes: kept, size: full)
         }
-        return try search(largest)
+        do {
+            return try search(largest)
+        } catch {
+            guard error.code == .cannotReachLimit, largest == full, let smallest = error.smallestBytes,
+                // The coefficients of a tiny file may need fewer bytes than every new encoding.
+                let kept = try passThrough(limit: smallest - 1)
+            else { throw error }
+            guard kept.count > options.limit else { return Outcome(bytes: kept, size: full) }
+            throw SearchRules(limit: options.limit, options: options).unreachable(kept.count, at: full)
+        }
     }
 
     /// Returns a file with the input's own coefficients if it is likely to fit.

@@ -96,7 +96,7 @@ struct FillSearch {
         } else {
             fidelities?.note(fidelity, bytes, isFitting: isFitting)
         }
-        let range = rules.usesTrellis ? -0.5...3.0 : -1.5...2.0
+        let range = rules.fidelities
         guard let wanted = fidelities?.next(after: fidelity, bytesHere(bytes), target: target) else { return false }
         let next = min(range.upperBound, max(range.lowerBound, wanted))
         if abs(next - fidelity) > 0.002 {

@@ -5,6 +5,7 @@ import WaybillCore
 struct LimitSearch {
     private var rules: SearchRules
     private let documentRules: SearchRules
+    private let options: JPEGOptions
     private let largest: PixelSize
     private let flag: CancellationFlag
     private let loadImage: (SearchRules) throws(JPEGError) -> DecodedImage
@@ -14,43 +15,78 @@ struct LimitSearch {
         _ options: JPEGOptions, limit: Int, largest: PixelSize, flag: CancellationFlag,
         loadImage: @escaping (SearchRules) throws(JPEGError) -> DecodedImage
     ) {
+        self.options = options
         rules = SearchRules(limit: limit, options: options, largest: largest)
-        var options = options
-        options.isDocument = true
-        documentRules = SearchRules(limit: limit, options: options, largest: largest)
+        var document = options
+        document.isDocument = true
+        documentRules = SearchRules(limit: limit, options: document, largest: largest)
         self.largest = largest
         self.flag = flag
         self.loadImage = loadImage
     }
 
+    /// - Throws: ``JPEGError/Code/cannotReachLimit`` if the limit is below the size of the smallest file. Every other limit
+    ///   is met: if no size that is tried fits, the smallest file is returned.
     mutating func run() throws(JPEGError) -> Encoded {
+        var smallest = rules.limit < Self.riskyLimit ? try fittingSmallest() : nil
         var candidate = try choose()
         while true {
             let size = PixelSize(width: candidate.image.width, height: candidate.image.height)
             let isSmallest = size.longSide <= min(rules.leastSide, largest.longSide)
             // Skip writing a size that exceeds the limit by far even with the coarsest factor.
             let isPermanentFailure = candidate.predictedBytes > 1.3 * Double(rules.limit)
-            var smallest = Int(candidate.predictedBytes)
+            var written = Int(candidate.predictedBytes)
             if !isPermanentFailure || isSmallest {
                 var fill = FillSearch(candidate, rules: rules, flag: flag)
                 if let encoded = try fill.run() { return encoded }
-                smallest = fill.smallest
+                written = fill.smallest
             }
-            guard !isSmallest else {
-                throw JPEGError(
-                    .cannotReachLimit,
-                    "The image cannot be compressed to \(rules.limit) bytes. At \(size.width) x \(size.height) pixels "
-                        + "and the lowest quality it has \(smallest) bytes. \(remedy)", smallestBytes: smallest)
-            }
-            let share = max(0.2, min(0.8, 0.9 * Double(rules.limit) / Double(smallest)))
+            let fallback = if let smallest { smallest } else { try fittingSmallest() }
+            if isSmallest { return fallback }
+            smallest = fallback
+            let share = max(0.2, min(0.8, 0.9 * Double(rules.limit) / Double(written)))
             let least = Double(rules.leastSide) / Double(size.longSide)
             let next = size.shrunk(toPixels: size.pixels * max(share, least * least))
             candidate = try makeCandidate(loadImage(rules), next, factor: 4, ratio: rules.startRatio)
         }
     }
 
-    private var remedy: String {
-        "\(rules.hasFloor ? Remedy.raiseImageLimitOrLowerSide : .raiseImageLimit)"
+    /// Below this limit, whether a size happens to fit depends on the limit by chance: the smallest file, which has at
+    /// most 24 blocks, is compared first. A minimum side is larger; it is compared when a size does not fit.
+    private static let riskyLimit = 2_000
+    /// An image up to this side may need fewer bytes at full size, if scaling blurs its edges over several blocks.
+    private static let tinySide = 256
+
+    /// Returns the smallest file if it fits the limit; throws otherwise.
+    private func fittingSmallest() throws(JPEGError) -> Encoded {
+        // Nothing of it may depend on the limit, so that every limit from its size on is met.
+        var search = LimitSearch(options, limit: 1, largest: largest, flag: flag, loadImage: loadImage)
+        let smallest = try search.encodeSmallest()
+        guard smallest.bytes.count > rules.limit else { return smallest }
+        throw rules.unreachable(smallest.bytes.count, at: smallest.size)
+    }
+
+    private mutating func encodeSmallest() throws(JPEGError) -> Encoded {
+        let image = try loadByContent()
+        var sizes = [largest.capped(atSide: rules.leastSide)]
+        if sizes[0] != largest, largest.longSide <= Self.tinySide { sizes.append(largest) }
+        var smallest: Encoded?
+        for size in sizes {
+            let image = try CoefficientImage(
+                image, width: size.width, height: size.height, isLinear: rules.isDocument, flag: flag)
+            for fidelity in [0, rules.fidelities.lowerBound] {
+                let levels = try QuantisedImage(
+                    image, factor: QuantiserTable.coarsest,
+                    quantiser: Quantiser(usesTrellis: rules.usesTrellis, fidelity: fidelity), flag: flag)
+                for script in rules.scripts {
+                    let bytes = try JPEGWriter.write(levels, image, script: script, flag: flag)
+                    guard bytes.count < smallest?.bytes.count ?? .max else { continue }
+                    smallest = Encoded(bytes: bytes, size: size, factor: QuantiserTable.coarsest)
+                }
+            }
+        }
+        guard let smallest else { preconditionFailure("At least one size is encoded.") }
+        return smallest
     }
 
     /// Tries several sizes and returns the most faithful one, ready to be written. Releases the decoded image.

@@ -1,4 +1,5 @@
 import Glibc
+import WaybillCore
 
 /// The constants of the search for one mode and one limit. They were measured with photos, documents and cards between
 /// 20 and 500 KiB, and scale with the limit.
@@ -69,8 +70,18 @@ struct SearchRules {
     /// An image is not scaled down below this to fit, because its content would not be recognizable.
     private static let defaultMinSide = 32
 
-    /// Whether the caller set the smallest size.
-    var hasFloor: Bool { leastSide > Self.defaultMinSide }
+    /// Returns the error of a limit that is below the size of the smallest file.
+    func unreachable(_ smallest: Int, at size: PixelSize) -> JPEGError {
+        let hasFloor = leastSide > Self.defaultMinSide
+        let remedy: Remedy = hasFloor ? .raiseImageLimitOrLowerSide : .raiseImageLimit
+        return JPEGError(
+            .cannotReachLimit,
+            "The image cannot be compressed to \(limit) bytes. At \(size.width) x \(size.height) pixels and the lowest "
+                + "quality it has \(smallest) bytes. \(remedy)", smallestBytes: smallest)
+    }
+
+    /// The allowed fidelities of the quantizer.
+    var fidelities: ClosedRange<Double> { usesTrellis ? -0.5...3.0 : -1.5...2.0 }
     /// The quantizer with its default balance.
     var quantiser: Quantiser { Quantiser(usesTrellis: usesTrellis) }
     /// The ratio of file size to the estimate before the trellis, until a write provides a better value.
