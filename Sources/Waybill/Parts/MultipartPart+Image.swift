@@ -11,7 +11,8 @@ extension MultipartPart {
     /// ```
     ///
     /// The image is compressed in the phase ``UploadPhase/preparing``, before the upload takes a slot. The content type
-    /// is `image/jpeg`, and a file name with another extension gets `.jpg`. Metadata is removed and the orientation is
+    /// is `image/jpeg`, and a file name with another extension gets `.jpg`; both match the format of a file that is kept
+    /// (``JPEGOptions/keepsFormat``). Metadata is removed and the orientation is
     /// applied. If the image can't be read or compressed below the limits, the upload fails with the code of the JPEG
     /// error and the name of the part, and nothing is sent. Without a file name, the last component of the path is
     /// sent.
@@ -67,7 +68,9 @@ struct ImagePreparing: PartEstimating {
     }
 
     let source: Source
+    /// The file name of a JPEG file.
     let fileName: String
+    private let originalName: String
     let options: JPEGOptions
     let onPrepared: (@Sendable (JPEGReport) -> Void)?
 
@@ -76,7 +79,8 @@ struct ImagePreparing: PartEstimating {
     ) {
         self.onPrepared = onPrepared
         self.source = source
-        self.fileName = Self.jpegName(for: fileName)
+        originalName = fileName
+        self.fileName = Self.name(fileName, for: .jpeg)
         self.options = options
     }
 
@@ -88,7 +92,10 @@ struct ImagePreparing: PartEstimating {
             case .bytes(let bytes): try await recompressor.recompress(bytes)
             }
         onPrepared?(result.report)
-        return PreparedPart(content: .bytes(result.bytes), contentType: "image/jpeg", fileName: fileName)
+        let format = result.report.format
+        return PreparedPart(
+            content: .bytes(result.bytes), contentType: format.contentType,
+            fileName: Self.name(originalName, for: format))
     }
 
     /// Returns the byte limit, which compressed images come close to, or the size of the original if it is smaller.
@@ -106,11 +113,12 @@ struct ImagePreparing: PartEstimating {
         path.split(separator: "/").last.map(String.init) ?? "image.jpg"
     }
 
-    /// Returns the name with a JPEG extension. A name that has one is returned unchanged.
-    static func jpegName(for name: String) -> String {
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name + ".jpg" }
+    /// Returns the name with an extension of the format. A name that has one is returned unchanged.
+    static func name(_ name: String, for format: JPEGReport.Format) -> String {
+        let preferred = ".\(format.fileExtensions[0])"
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name + preferred }
         let ending = name[name.index(after: dot)...].lowercased()
-        return ["jpg", "jpeg", "jpe", "jfif"].contains(ending) ? name : name[..<dot] + ".jpg"
+        return format.fileExtensions.contains(ending) ? name : name[..<dot] + preferred
     }
 }
 

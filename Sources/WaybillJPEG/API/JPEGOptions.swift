@@ -65,6 +65,24 @@ public struct JPEGOptions: Sendable, Hashable {
     /// The handling of an image that cannot be decoded or made to fit. `fail` by default.
     public var onFailure: FailurePolicy
 
+    /// Whether a PNG or WebP file that fits is kept in its format, like a JPEG file that fits. `false` by default: it
+    /// becomes a JPEG.
+    ///
+    /// ```swift
+    /// var options = JPEGOptions.maxBytes(.kibibytes(100))
+    /// options.keepsFormat = true
+    /// let card = try await JPEGRecompressor(options).recompress(file: "card.png")
+    /// print(card.report.format.contentType)                        // image/png, or image/jpeg if it had to be compressed
+    /// ```
+    ///
+    /// Its pixels are unchanged, including their transparency, and its metadata is removed. A file is converted
+    /// nevertheless if it exceeds a limit, takes more bytes than a JPEG of the ``quality`` that is set, has an Exif
+    /// orientation or a color profile that is converted to sRGB, or is an animation. ``JPEGReport/format`` is the format
+    /// of the result.
+    ///
+    /// - Complexity: The file is decoded once, to verify it.
+    public var keepsFormat: Bool
+
     /// The program that decodes HEIC images, the photos of iPhones. `nil` by default: they fail with
     /// ``JPEGError/Code/notAJPEG``.
     public var heicDecoder: ExternalDecoder?
@@ -73,7 +91,7 @@ public struct JPEGOptions: Sendable, Hashable {
     public init(
         maxBytes: ByteCount? = nil, quality: Int? = nil, maxPixels: Int? = nil, maxSide: Int? = nil,
         minSide: Int? = nil, mode: Mode = .best, isDocument: Bool = false, onFailure: FailurePolicy = .fail,
-        heicDecoder: ExternalDecoder? = nil
+        keepsFormat: Bool = false, heicDecoder: ExternalDecoder? = nil
     ) {
         self.maxBytes = maxBytes
         self.quality = quality
@@ -83,6 +101,7 @@ public struct JPEGOptions: Sendable, Hashable {
         self.mode = mode
         self.isDocument = isDocument
         self.onFailure = onFailure
+        self.keepsFormat = keepsFormat
         self.heicDecoder = heicDecoder
     }
 

@@ -2,7 +2,8 @@ public import WaybillCore
 
 /// A recompressed image.
 public struct JPEGResult: Sendable {
-    /// The JPEG file: progressive and without metadata, unless the original was kept.
+    /// The JPEG file: progressive and without metadata, unless the original was kept. With
+    /// ``JPEGOptions/keepsFormat``, it may be a PNG or WebP file (``JPEGReport/format``).
     public let bytes: [UInt8]
     /// A report of the work.
     public let report: JPEGReport
@@ -11,7 +12,7 @@ public struct JPEGResult: Sendable {
 extension JPEGResult: CustomStringConvertible, CustomReflectable {
     /// The size and bytes: `JPEG, 1268 x 951, 99.7 KiB`. Never the image itself.
     public var description: String {
-        "JPEG, \(report.width) x \(report.height), \(ByteCount(bytes: Int64(bytes.count)))"
+        "\(report.format), \(report.width) x \(report.height), \(ByteCount(bytes: Int64(bytes.count)))"
     }
     /// Only the report, so that `dump` prints no image either.
     public var customMirror: Mirror { Mirror(self, children: ["report": report]) }
@@ -19,6 +20,39 @@ extension JPEGResult: CustomStringConvertible, CustomReflectable {
 
 /// The measurements and decisions of a recompression.
 public struct JPEGReport: Sendable, Hashable {
+    /// The format of a result.
+    public enum Format: Sendable, Hashable, CaseIterable, CustomStringConvertible {
+        /// A JPEG file.
+        case jpeg
+        /// A PNG file that was kept (``JPEGOptions/keepsFormat``).
+        case png
+        /// A WebP file that was kept (``JPEGOptions/keepsFormat``).
+        case webP
+
+        /// The name: `JPEG`, `PNG` or `WebP`.
+        public var description: String {
+            switch self {
+            case .jpeg: "JPEG"
+            case .png: "PNG"
+            case .webP: "WebP"
+            }
+        }
+
+        /// The media type: `image/jpeg`, `image/png` or `image/webp`.
+        public var contentType: String { "image/\(description.lowercased())" }
+
+        /// The extensions of file names, in lower case and without a dot, the preferred one first.
+        public var fileExtensions: [String] {
+            switch self {
+            case .jpeg: ["jpg", "jpeg", "jpe", "jfif"]
+            case .png: ["png"]
+            case .webP: ["webp"]
+            }
+        }
+    }
+
+    /// The format of the output.
+    public var format: Format
     /// The size of the input in bytes.
     public var originalBytes: Int
     /// The size of the output in bytes.
@@ -57,7 +91,8 @@ public struct JPEGReport: Sendable, Hashable {
     /// data is damaged, because it is not known where the damage begins. It is above 0 only with
     /// ``JPEGOptions/FailurePolicy/salvage``.
     public var damagedFraction: Double
-    /// Whether the coefficients of the input were kept: nothing but metadata was lost.
+    /// Whether the coefficients of the input, or the pixels of a PNG or WebP file, were kept: nothing but metadata was
+    /// lost.
     public var isPassedThrough: Bool
     /// The reason why the original was passed on (``JPEGOptions/FailurePolicy/sendOriginal``); `nil` otherwise.
     public var failure: JPEGError.Code?

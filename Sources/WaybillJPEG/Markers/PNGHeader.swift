@@ -12,6 +12,9 @@ struct PNGHeader {
     /// The names of the metadata, each once.
     private(set) var metadata: [String] = []
 
+    /// The name of a color space that is declared by other means than a profile, and is not sRGB.
+    static let colorSpace = "color space"
+
     private var hasImageData = false
     /// Whether the code of the color space is that of sRGB; `nil` without a code.
     private var isCodeOfSRGB: Bool?
@@ -38,27 +41,35 @@ struct PNGHeader {
 
     /// - Throws: ``JPEGError`` if the file has no size or ends before the image data.
     init(_ bytes: [UInt8]) throws(JPEGError) {
-        let reader = BigEndianReader(bytes[...])
-        var position = Self.signature.count
-        while let length = reader.long(position), position + 8 <= bytes.count {
-            let name = String(decoding: bytes[position + 4..<position + 8], as: UTF8.self)
-            let start = position + 8
-            guard start + length <= bytes.count else {
-                // Only the end marker can be missing without harm: another chunk may be the orientation.
-                guard name == "IEND" else { throw Self.truncatedImage }
-                break
-            }
-            try note(name, bytes[start..<start + length])
-            // The checksum follows the data.
-            position = start + length + 4
-            if name == "IEND" {
-                if position < bytes.count { add("trailing data") }
-                break
-            }
-        }
-        if isInUnconvertedSpace { add("color space") }
+        let end = try Self.walk(bytes) { name, data throws(JPEGError) in try note(name, bytes[data]) }
+        if let end, end < bytes.count { add("trailing data") }
+        if isInUnconvertedSpace { add(Self.colorSpace) }
         // A file whose image data is cut off ends here, too; libpng then reports it.
         guard width > 0 || height > 0 || hasImageData else { throw Self.truncated }
+    }
+
+    /// Visits each chunk with its name and the range of its data, which its checksum follows.
+    ///
+    /// - Returns: The end of the image, or `nil` if its marker is missing.
+    /// - Throws: ``JPEGError`` if the file ends within a chunk.
+    static func walk(
+        _ bytes: [UInt8], _ visit: (_ name: String, _ data: Range<Int>) throws(JPEGError) -> Void
+    ) throws(JPEGError) -> Int? {
+        let reader = BigEndianReader(bytes[...])
+        var position = signature.count
+        while let length = reader.long(position), position + 8 <= bytes.count {
+            let name = String(decoding: bytes[position + 4..<position + 8], as: UTF8.self)
+            let data = position + 8..<position + 8 + length
+            guard data.upperBound <= bytes.count else {
+                // Only the end marker can be missing without harm: another chunk may be the orientation.
+                guard name == "IEND" else { throw truncatedImage }
+                return nil
+            }
+            try visit(name, data)
+            position = data.upperBound + 4
+            if name == "IEND" { return position }
+        }
+        return nil
     }
 
     private static let truncatedImage = JPEGError(

@@ -21,9 +21,7 @@ struct Encoding {
                     + "its longer side must have at least \(options.minSide ?? 0). Allow more pixels or a shorter side."
             )
         }
-        if options.quality == nil, largest == full, let kept = try passThrough(limit: options.limit) {
-            return Outcome(bytes: kept, size: full)
-        }
+        if options.quality == nil, largest == full, let kept = try passThrough(limit: options.limit) { return kept }
         if let quality = options.quality ?? (options.maxBytes == nil ? Self.defaultQuality : nil),
             let encoded = try encode(largest, quality: quality, limit: min(options.limit, source.largestOutput))
         {
@@ -31,11 +29,9 @@ struct Encoding {
             guard largest == full, encoded.bytes.count > source.byteCount / 2,
                 let kept = try passThrough(limit: encoded.bytes.count)
             else { return encoded }
-            return Outcome(bytes: kept, size: full)
+            return kept
         }
-        if options.quality != nil, largest == full, let kept = try passThrough(limit: options.limit) {
-            return Outcome(bytes: kept, size: full)
-        }
+        if options.quality != nil, largest == full, let kept = try passThrough(limit: options.limit) { return kept }
         do {
             return try search(largest)
         } catch {
@@ -43,28 +39,35 @@ struct Encoding {
                 // The coefficients of a tiny file may need fewer bytes than every new encoding.
                 let kept = try passThrough(limit: smallest - 1)
             else { throw error }
-            guard kept.count > options.limit else { return Outcome(bytes: kept, size: full) }
-            throw SearchRules(limit: options.limit, options: options).unreachable(kept.count, at: full)
+            guard kept.bytes.count > options.limit else { return kept }
+            throw SearchRules(limit: options.limit, options: options).unreachable(kept.bytes.count, at: full)
         }
     }
 
-    /// Returns a file with the input's own coefficients if it is likely to fit.
-    private func passThrough(limit: Int) throws(JPEGError) -> [UInt8]? {
-        // Coefficients cannot be kept if the colors must be converted.
-        guard let (bytes, header) = source.original, source.conversion == nil else { return nil }
-        let metadata = header.segments.reduce(0) { $0 + $1.byteCount }
-        // Better scan scripts and Huffman tables save up to a fifth.
-        guard Double(bytes.count - metadata) * 0.8 <= Double(limit) else { return nil }
+    /// Returns a file with the input's own coefficients or pixels if it fits.
+    private func passThrough(limit: Int) throws(JPEGError) -> Outcome? {
         do throws(JPEGError) {
-            let kept = try PassThrough(source: source, input: bytes, header: header, mode: options.mode, flag: flag)
-                .run()
-            guard let kept, kept.count <= limit else { return nil }
-            return kept
+            if let (bytes, header) = source.original {
+                return try passThrough(bytes, header, limit: limit).map { Outcome(bytes: $0, size: source.upright) }
+            }
+            guard options.keepsFormat, let (bytes, format) = source.keptFormat, bytes.count <= limit else { return nil }
+            try source.withRows(eighths: 8, flag: flag) { rows throws(JPEGError) in while try rows.read() {} }
+            return Outcome(bytes: bytes, size: source.upright, format: format)
         } catch {
-            // Damaged coefficients are not kept; decoding finds how much is intact, and whether that is an error.
+            // Damaged data is not kept; decoding finds how much is intact, and whether that is an error.
             guard error.code == .truncated || error.code == .corrupt else { throw error }
             return nil
         }
+    }
+
+    private func passThrough(_ bytes: [UInt8], _ header: JPEGHeader, limit: Int) throws(JPEGError) -> [UInt8]? {
+        // Coefficients cannot be kept if the colors must be converted.
+        guard source.conversion == nil else { return nil }
+        let metadata = header.segments.reduce(0) { $0 + $1.byteCount }
+        // Better scan scripts and Huffman tables save up to a fifth.
+        guard Double(bytes.count - metadata) * 0.8 <= Double(limit) else { return nil }
+        let kept = try PassThrough(source: source, input: bytes, header: header, mode: options.mode, flag: flag).run()
+        return kept.flatMap { $0.count <= limit ? $0 : nil }
     }
 
     /// Encodes the image at a quality; returns `nil` if the result exceeds the limit.

@@ -10,6 +10,7 @@ struct Recompression {
         var bytes: [UInt8]
         var size: PixelSize
         var factor: Double?
+        var format = JPEGReport.Format.jpeg
         /// The error because of which the original is passed on with only its metadata removed.
         var failure: JPEGError.Code?
     }
@@ -85,13 +86,16 @@ struct Recompression {
     private func result(_ source: ImageSource, _ outcome: Outcome, since start: Duration) -> JPEGResult {
         let size = source.upright
         var report = JPEGReport(
-            originalBytes: source.byteCount, bytes: outcome.bytes.count, originalWidth: size.width,
+            format: outcome.format, originalBytes: source.byteCount, bytes: outcome.bytes.count,
+            originalWidth: size.width,
             originalHeight: size.height, width: outcome.size.width, height: outcome.size.height,
             orientation: source.orientation, quantiserFactor: outcome.factor, cpuTime: .zero, stripped: [],
             strayBytes: source.defects.strayBytes, isEndMissing: source.defects.isEndMissing,
             damagedFraction: source.damagedFraction,
             isPassedThrough: outcome.factor == nil, failure: outcome.failure)
         report.stripped = source.metadata
+        // A kept file still declares it.
+        if outcome.format != .jpeg { report.stripped.removeAll { $0 == PNGHeader.colorSpace } }
         let isConverted = source.conversion != nil && outcome.factor != nil
         let name = source.profile.map { $0.name.isEmpty ? "unnamed" : $0.name }
         if isConverted { report.convertedProfile = name }

@@ -80,12 +80,13 @@ extension UploadRecipe {
         ObjectKeyValues(parameters: parameters, fileName: fileName, date: date, utcOffset: utcOffset, uuid: uuid)
     }
 
-    /// Creates the object of a compressed image. Its file name gets the extension of a JPEG file.
+    /// Creates the object of a compressed image. Its file name gets the extension of its format.
     private func finished(_ result: JPEGResult, _ values: ObjectKeyValues) throws(StoreError) -> PreparedObject {
         var values = values
-        values.fileName = "\(SanitizedFileName(values.fileName).stem).jpg"
+        let format = result.report.format
+        values.fileName = "\(SanitizedFileName(values.fileName).stem).\(format.fileExtensions[0])"
         var object = try finished(
-            .bytes(result.bytes), length: Int64(result.bytes.count), type: contentType ?? "image/jpeg",
+            .bytes(result.bytes), length: Int64(result.bytes.count), type: contentType ?? format.contentType,
             key.needsDigest ? Digests(of: result.bytes) : nil, values)
         object.report = result.report
         return object

@@ -23,8 +23,8 @@ public struct UploadRecipe: Sendable, Hashable {
     public var key: ObjectKeyTemplate
     /// The compression of an image before it is sent, or `nil` to send the content unchanged.
     public var image: JPEGOptions?
-    /// The content type; `nil` to derive it: `image/jpeg` for a compressed image, otherwise by the extension of the
-    /// file name.
+    /// The content type; `nil` to derive it: by the format of a compressed image, usually `image/jpeg`, otherwise by the
+    /// extension of the file name.
     public var contentType: String?
     /// The metadata of the object, by name without the store's prefix. ASCII only.
     public var metadata: [String: String] = [:]

@@ -14,7 +14,7 @@ import WaybillTesting
         ("front.tar.heic", "front.tar.jpg"), ("front", "front.jpg"), (".hidden", ".hidden.jpg"), ("正面.bmp", "正面.jpg"),
     ])
     func `the file name of an image gets a JPEG extension`(name: String, fitting: String) {
-        #expect(ImagePreparing.jpegName(for: name) == fitting)
+        #expect(ImagePreparing.name(name, for: .jpeg) == fitting)
         let part = MultipartPart.image("FILE", data: [], fileName: name, .maxBytes(.kibibytes(100)))
         #expect(part.fileName == fitting)
         #expect(part.contentType == "image/jpeg")
@@ -49,6 +49,23 @@ import WaybillTesting
         _ = try await world.session.start([part], to: SessionWorld.url).response
         let body = try #require(world.transport.transfers.first).body
         #expect(body.contains([0xFF, 0xD8, 0xFF]))
+    }
+
+    @Test(arguments: [("card.png", "card.png"), ("card.PNG", "card.PNG"), ("card", "card.png"), ("a.jpg", "a.png")])
+    func `a PNG that is kept has its content type and extension`(name: String, sent: String) async throws {
+        let png = TinyPNG(16, 8, .rgba) { x, y in [x, y, x * y, 255] }.encoded()
+        let options = JPEGOptions(maxBytes: .kibibytes(100), keepsFormat: true)
+        guard case .preparing(let preparation) = MultipartPart.image("F", data: png, fileName: name, options).content
+        else {
+            Issue.record("an image is prepared")
+            return
+        }
+        let part = try await preparation.prepare()
+        guard case .bytes(png) = part.content else {
+            Issue.record("the bytes differ")
+            return
+        }
+        #expect(part.contentType == "image/png" && part.fileName == sent)
     }
 
     @Test func `the report of an image is delivered once across retries`() async throws {

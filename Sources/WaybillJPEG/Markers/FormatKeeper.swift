@@ -1,0 +1,67 @@
+#if Images
+    /// Removes the metadata of a PNG or WebP file and keeps the parts that define its pixels unchanged.
+    enum FormatKeeper {
+        /// The chunks that define the pixels of a PNG file and their colors.
+        private static let pngChunks: Set<String> = [
+            "IHDR", "PLTE", "IDAT", "tRNS", "gAMA", "cHRM", "sRGB", "cICP", "mDCV", "cLLI",
+        ]
+        /// Those that a profile, which is metadata, takes precedence over. Without it, they would change the colors.
+        private static let belowProfile: Set<String> = ["gAMA", "cHRM"]
+        private static let animation: Set<String> = ["acTL", "fcTL", "fdAT"]
+
+        /// - Returns: `nil` if the file is an animation or its structure is damaged.
+        static func strip(png bytes: [UInt8]) -> [UInt8]? {
+            var kept: [(name: String, chunk: ArraySlice<UInt8>)] = []
+            var names: Set<String> = []
+            do throws(JPEGError) {
+                _ = try PNGHeader.walk(bytes) { name, data in
+                    names.insert(name)
+                    // The length and the name precede the data; the checksum follows.
+                    let end = min(bytes.count, data.upperBound + 4)
+                    if pngChunks.contains(name) { kept.append((name, bytes[data.lowerBound - 8..<end])) }
+                }
+            } catch {
+                return nil
+            }
+            guard names.isDisjoint(with: animation) else { return nil }
+            if names.contains("iCCP") { kept.removeAll { belowProfile.contains($0.name) } }
+            return PNGHeader.signature + kept.flatMap(\.chunk) + pngEnd
+        }
+
+        private static let pngEnd: [UInt8] = [0, 0, 0, 0] + Array("IEND".utf8) + [0xAE, 0x42, 0x60, 0x82]
+
+        /// - Returns: `nil` if the file is an animation or its structure is damaged.
+        static func strip(webP bytes: [UInt8]) -> [UInt8]? {
+            var output: [UInt8] = []
+            var position = 12
+            let end = min(bytes.count, 8 + little(bytes, 4))
+            while position + 8 <= end {
+                let name = String(decoding: bytes[position..<position + 4], as: UTF8.self)
+                let length = little(bytes, position + 4)
+                let next = position + 8 + length
+                guard next <= end else { return nil }
+                switch name {
+                case "ANIM", "ANMF": return nil
+                case "VP8X":
+                    guard length == 10 else { return nil }
+                    output += bytes[position..<next]
+                    // Of the flags, only that of transparency remains true.
+                    output[output.count - 10] &= 0x10
+                case "ALPH", "VP8 ", "VP8L":
+                    // Some programs do not write the byte that pads the last chunk.
+                    output += bytes[position..<min(end, next + length % 2)]
+                    if output.count % 2 == 1 { output.append(0) }
+                default: break
+                }
+                position = next + length % 2
+            }
+            guard !output.isEmpty else { return nil }
+            let count = output.count + 4
+            return Array("RIFF".utf8) + (0..<4).map { UInt8(count >> (8 * $0) & 255) } + Array("WEBP".utf8) + output
+        }
+
+        private static func little(_ bytes: [UInt8], _ offset: Int) -> Int {
+            (0..<4).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
+        }
+    }
+#endif
