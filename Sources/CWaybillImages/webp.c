@@ -64,9 +64,16 @@ int32_t wb_webp_inspect(const uint8_t *bytes, size_t count, wb_webp_info *info, 
         WebPBitstreamFeatures features;
         code = WebPGetFeatures(frame.fragment.bytes, frame.fragment.size, &features);
         if (code == VP8_STATUS_OK && !frame.complete) code = VP8_STATUS_NOT_ENOUGH_DATA;
+        int width = (int)WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH);
+        int height = (int)WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_HEIGHT);
+        if (frame.x_offset < 0 || frame.y_offset < 0 || features.width > width - frame.x_offset ||
+            features.height > height - frame.y_offset)
+            code = VP8_STATUS_BITSTREAM_ERROR;
         *info = (wb_webp_info){
-            .width = features.width, .height = features.height, .has_alpha = frame.has_alpha,
+            .width = width, .height = height, .has_alpha = frame.has_alpha,
             .is_lossless = features.format == 2, .is_animation = frame.num_frames > 1,
+            .left = frame.x_offset, .top = frame.y_offset,
+            .frame_width = features.width, .frame_height = features.height,
             .frame = {(size_t)(frame.fragment.bytes - bytes), frame.fragment.size},
             .profile = chunk(demuxer, "ICCP", bytes), .exif = chunk(demuxer, "EXIF", bytes),
             .xmp = chunk(demuxer, "XMP ", bytes), .end = end,

@@ -63,6 +63,38 @@ import WaybillCore
     }
 
     @Test(arguments: [3, 4], [false, true])
+    func `a first frame that covers a part of an animation is placed on white`(channels: Int, isLossless: Bool) throws {
+        let frame = Self.file(channels, isLossless: isLossless)
+        let decoded = TinyWebP.pixels(of: frame, channels: channels)
+        for (canvas, place) in [((100, 80), (12, 30)), ((61, 60), (0, 2)), ((90, 45), (28, 0)), ((64, 45), (0, 0))] {
+            let file = TinyWebP.animation([frame], canvas.0, canvas.1, at: place, size: (Self.width, Self.height))
+            var whole = [UInt8](repeating: 255, count: canvas.0 * canvas.1 * channels)
+            for y in 0..<Self.height {
+                let start = ((y + place.1) * canvas.0 + place.0) * channels
+                let row = y * Self.width * channels
+                whole.replaceSubrange(
+                    start..<start + Self.width * channels, with: decoded[row..<row + Self.width * channels])
+            }
+            let result = try recompress(file, .quality(95))
+            #expect((result.report.width, result.report.height) == canvas)
+            #expect(result.bytes == (try Self.encoded(whole, channels, canvas.0, canvas.1).bytes))
+        }
+    }
+
+    @Test func `a small frame of a large animation is scaled with it`() throws {
+        let file = TinyWebP.animation([Self.file()], 6_000, 4_000, at: (2_000, 1_000), size: (Self.width, Self.height))
+        for mode in JPEGOptions.Mode.allCases {
+            let result = try recompress(file, .maxBytes(.kibibytes(20), mode: mode))
+            #expect((result.report.originalWidth, result.report.originalHeight) == (6_000, 4_000))
+            #expect(result.bytes.count <= 20_480)
+        }
+        let huge = TinyWebP.animation([Self.file()], 16_000, 16_000, at: (0, 0), size: (Self.width, Self.height))
+        #expect(failure(huge) == .tooManyPixels)
+        let beyond = TinyWebP.animation([Self.file()], 70, 60, at: (10, 10), size: (Self.width, Self.height))
+        #expect(failure(beyond) == .corrupt)
+    }
+
+    @Test(arguments: [3, 4], [false, true])
     func `a file that is cut off is refused`(channels: Int, isLossless: Bool) {
         let whole = Self.file(channels, isLossless: isLossless)
         for length in 0..<whole.count - 1 {
@@ -126,6 +158,54 @@ import WaybillCore
         #expect(failure(lossy) == .tooManyPixels)
     }
 
+    @Test func `a small lossless file cannot make the decoder allocate tables for very many groups of codes`() throws {
+        for groups in [1, 2, 300, 4_096] {
+            let file = TinyWebP.grouped(256, 260, groups: groups)
+            let header = try WebPHeader(file)
+            #expect(WebPCodeGroups.count(in: file[header.frame], width: 256, height: 260) == groups)
+            #expect(try recompress(file, .quality(80, mode: .draft)).report.width == 256)
+        }
+        let bomb = TinyWebP.grouped(1_024, 1_024, groups: 65_536)
+        #expect(bomb.count < 300_000)
+        for keeps in [false, true] {
+            #expect(failure(bomb, JPEGOptions(maxBytes: .kibibytes(400), keepsFormat: keeps)) == .tooManyPixels)
+        }
+        // The groups of transparency count, too, and those of a frame.
+        let alpha = Array("ALPH".utf8) + [255, 255, 255, 0, 1] + bomb.dropFirst(25)
+        #expect(WebPCodeGroups.count(in: alpha[...], width: 1_024, height: 1_024) == 65_536)
+        let animation = TinyWebP.animation([bomb], 1_100, 1_100, size: (1_024, 1_024))
+        #expect(failure(animation) == .tooManyPixels)
+    }
+
+    /// The header is parsed as libwebp writes it: with transforms, palettes, caches and copies.
+    @Test(arguments: [2, 5, 17, 200, 100_000], [3, 4])
+    func `the groups of codes of an encoder are counted`(colors: Int, channels: Int) throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let (width, height) = (Int.random(in: 200...520, using: &random), Int.random(in: 200...420, using: &random))
+        let palette = (0..<min(colors, 512)).map { _ in UInt32.random(in: 0 ... .max, using: &random) }
+        let pixels = (0..<width * height).flatMap { index -> [UInt8] in
+            let (x, y) = (index % width, index / width)
+            // Blocks of different content, so that they get different codes.
+            let noise = colors < 512 || (x / 64 + y / 64) % 3 == 0
+            let value =
+                noise
+                ? palette[Int.random(in: 0..<palette.count, using: &random)]
+                : UInt32(x * 3 & 255) << 16 | UInt32(y * 2 & 255) << 8 | UInt32((x / 64 * 40 + x) & 255) | 0xFF00_0000
+            return [value >> 16, value >> 8, value, value >> 24].prefix(channels).map { UInt8($0 & 255) }
+        }
+        let file = TinyWebP.file(width, height, channels: channels, pixels: pixels, isLossless: true)
+        let header = try WebPHeader(file)
+        let frame = file[header.frame]
+        let count = WebPCodeGroups.count(in: frame, width: width, height: height)
+        #expect(count <= 2_600, "seed \(seed)")
+        #expect(colors < 512 || count > 1, "seed \(seed)")
+        // What is read must not depend on the bytes behind it: the same header is found in a file that is cut off.
+        for length in stride(from: 20, to: frame.count, by: max(1, frame.count / 40)) {
+            #expect([1, count].contains(WebPCodeGroups.count(in: frame.prefix(length), width: width, height: height)))
+        }
+    }
+
     @Test func `a cancelled task ends the work`() throws {
         let file = Self.file()
         let flag = CancellationFlag()
@@ -137,7 +217,9 @@ import WaybillCore
         #expect(error?.code == .cancelled)
     }
 
-    private static func encoded(_ pixels: [UInt8], _ channels: Int) throws -> JPEGResult {
+    private static func encoded(
+        _ pixels: [UInt8], _ channels: Int, _ width: Int = width, _ height: Int = height
+    ) throws -> JPEGResult {
         let image = JPEGPixels(width: width, height: height, format: channels == 3 ? .rgb : .rgba, bytes: pixels)
         return try Recompression(input: .pixels(image), options: .quality(95), flag: CancellationFlag()).run()
     }

@@ -50,8 +50,9 @@ typedef struct {
 } wb_webp_range;
 
 typedef struct {
-    int32_t width, height;
+    int32_t width, height; // of the still image, or of the whole animation
     int32_t has_alpha, is_lossless, is_animation;
+    int32_t left, top, frame_width, frame_height; // the place of the first frame of an animation
     wb_webp_range frame; // the image data of the still image, or of the first frame of an animation
     wb_webp_range profile, exif, xmp;
     size_t end;          // the length of the file by its header

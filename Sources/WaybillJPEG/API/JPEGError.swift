@@ -45,7 +45,7 @@ extension JPEGError.Code {
     public static let noPixels = Self("noPixels")
     /// The image has more pixels than are decoded: 268 megapixels, 65,500 per side; 64 megapixels in a progressive JPEG
     /// (fewer if its coefficients need more than 256 MiB), interlaced PNG or lossy WebP file; 32 in a lossless or
-    /// transparent WebP file.
+    /// transparent WebP file, which may have at most 4,096 groups of Huffman codes.
     public static let tooManyPixels = Self("tooManyPixels")
     /// The file has more bytes than are read: 100 MB.
     public static let tooManyBytes = Self("tooManyBytes")

@@ -23,7 +23,7 @@ import WaybillCore
 /// the values are interpreted as inverted.
 ///
 /// Transparent pixels of PNG and WebP files are composited on white, 16 bits are rounded to 8, only the first frame of
-/// an animation is used, at its own size, and a gamma value of a PNG file without a profile is applied.
+/// an animation is used, on white if it is a part of it, and a gamma value of a PNG file without a profile is applied.
 ///
 /// **Tolerated defects**: data after the end of the image, up to 64 stray bytes, at most 9 of them in any one place
 /// after image data (``JPEGReport/strayBytes``), a missing marker at the end (``JPEGReport/isEndMissing``), and header

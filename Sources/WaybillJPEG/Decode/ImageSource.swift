@@ -138,7 +138,7 @@ final class ImageSource {
         #if Images
             case .png: false
             // libwebp scales colors and transparency apart, so that colors of transparent pixels would show.
-            case .webP(_, let header): header.isLossless || !header.hasAlpha
+            case .webP(_, let header): !header.isPartial && (header.isLossless || !header.hasAlpha)
         #endif
         case .pixels: false
         }
@@ -162,7 +162,7 @@ final class ImageSource {
         case .jpeg(_, let header): try JPEGBounds.check(header)
         #if Images
             case .png(_, let header): try JPEGBounds.check(header)
-            case .webP(_, let header): try JPEGBounds.check(header)
+            case .webP(let bytes, let header): try JPEGBounds.check(header, bytes)
         #endif
         case .pixels(let pixels): try pixels.check()
         }

@@ -3,12 +3,20 @@
 
     /// What is read of a WebP file before its pixels are decoded.
     struct WebPHeader {
+        /// The size of the still image, or of the whole animation.
         let width: Int
         let height: Int
+        /// The place of the first frame of an animation, which may be a part of it.
+        let left: Int
+        let top: Int
+        let frameWidth: Int
+        let frameHeight: Int
         let hasAlpha: Bool
         let isLossless: Bool
         /// Whether libwebp keeps the pixels twice: the image is lossless, or lossy with transparency.
         var isKeptTwice: Bool { isLossless || hasAlpha }
+        /// Whether the first frame covers only a part of the animation.
+        var isPartial: Bool { (frameWidth, frameHeight) != (width, height) }
         /// The data of the still image, or of the first frame of an animation.
         let frame: Range<Int>
         let orientation: Int
@@ -23,6 +31,8 @@
                 throw JPEGError(status, "libwebp")
             }
             (width, height) = (Int(info.width), Int(info.height))
+            (left, top) = (Int(info.left), Int(info.top))
+            (frameWidth, frameHeight) = (Int(info.frame_width), Int(info.frame_height))
             (hasAlpha, isLossless) = (info.has_alpha != 0, info.is_lossless != 0)
             frame = Self.range(info.frame)
             orientation = ExifOrientation.find(inChunk: bytes[Self.range(info.exif)]) ?? 1
@@ -48,18 +58,33 @@
         private var next: Int32 = 0
         private var finished: Int32 = 0
         private var isComplete = false
+        private let top: Int32
+        private let frameHeight: Int32
+        /// The rows beside a partial frame, white, and the one that contains a row of it.
+        private let margin: (blank: Samples<UInt8>, row: Samples<UInt8>, start: Int, count: Int)?
 
-        /// Opens a frame that does not move, to be decoded at `eighths` of the full size.
+        /// Opens a frame that does not move, to be decoded at `eighths` of the full size; a partial frame at full size
+        /// only. It is placed on white.
         init(
             _ frame: UnsafeBufferPointer<UInt8>, _ header: WebPHeader, eighths: Int, flag: CancellationFlag
         ) throws(JPEGError) {
+            precondition(eighths == 8 || !header.isPartial)
             width = max(1, header.width * eighths / 8)
             height = max(1, header.height * eighths / 8)
             channels = header.hasAlpha ? 4 : 3
+            let frameWidth = header.isPartial ? header.frameWidth : width
+            frameHeight = Int32(header.isPartial ? header.frameHeight : height)
+            top = Int32(header.top)
+            margin =
+                header.isPartial
+                ? (
+                    Samples(repeating: 255, count: width * channels), Samples(repeating: 255, count: width * channels),
+                    header.left * channels, frameWidth * channels
+                ) : nil
             var status = wb_image_status()
             guard
                 let raw = unsafe wb_webp_open(
-                    frame.baseAddress!, frame.count, Int32(width), Int32(height), header.hasAlpha ? 1 : 0, &status)
+                    frame.baseAddress!, frame.count, Int32(frameWidth), frameHeight, header.hasAlpha ? 1 : 0, &status)
             else { throw JPEGError(status, "libwebp") }
             unsafe self.raw = raw
             self.flag = flag
@@ -68,7 +93,7 @@
         deinit { unsafe wb_webp_close(raw) }
 
         func withNextRow(_ body: (UnsafePointer<UInt8>) -> Void) throws(JPEGError) -> Bool {
-            while next >= finished, !isComplete {
+            while next - top >= finished, !isComplete {
                 try flag.check()
                 var status = wb_image_status()
                 let result = unsafe wb_webp_read(raw, &finished, &status)
@@ -76,8 +101,16 @@
                 isComplete = result == 0
             }
             guard next < height else { return false }
-            unsafe body(wb_webp_row(raw, next))
-            next += 1
+            defer { next += 1 }
+            let row = next - top
+            if let margin, (0..<frameHeight).contains(row) {
+                unsafe (margin.row.start + margin.start).update(from: wb_webp_row(raw, row), count: margin.count)
+                unsafe body(margin.row.start)
+            } else if let margin {
+                unsafe body(margin.blank.start)
+            } else {
+                unsafe body(wb_webp_row(raw, row))
+            }
             return true
         }
     }

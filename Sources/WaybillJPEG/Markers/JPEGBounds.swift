@@ -8,6 +8,8 @@ enum JPEGBounds {
     /// The limit for images of which the decoder keeps all pixels or coefficients, such as progressive ones.
     static let pixelsInMemory = 64_000_000
     static let scans: Int32 = 100
+    /// The limit for the groups of Huffman codes of a lossless WebP image, whose tables take up to 20 kB each.
+    static let codeGroups = 4_096
     /// The limit for libjpeg's coefficient arrays, which progressive and non-interleaved files need.
     static let decoderMemory = 256 << 20
 
@@ -23,10 +25,19 @@ enum JPEGBounds {
             try check(header.width, header.height, upTo: header.isInterlaced ? pixelsInMemory : pixels)
         }
 
-        /// libwebp needs all pixels in memory.
-        static func check(_ header: WebPHeader) throws(JPEGError) {
+        /// libwebp needs all pixels in memory, and the tables of all groups of codes. Its encoder makes up to 2,600 groups.
+        static func check(_ header: WebPHeader, _ bytes: [UInt8]) throws(JPEGError) {
             try check(
                 header.width, header.height, upTo: header.isKeptTwice ? pixelsInMemory / 2 : pixelsInMemory)
+            guard header.isKeptTwice else { return }
+            let groups = WebPCodeGroups.count(
+                in: bytes[header.frame], width: header.frameWidth, height: header.frameHeight)
+            guard groups <= codeGroups else {
+                throw JPEGError(
+                    .tooManyPixels,
+                    "Decoding the WebP image requires the tables of \(groups) groups of codes; the limit is "
+                        + "\(codeGroups). Save the image with another program.")
+            }
         }
     #endif
 
