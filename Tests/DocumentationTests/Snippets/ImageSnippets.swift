@@ -15,6 +15,13 @@ private func smallestSize() {
     print(legible)
 }
 
+private func keptFormat(form: inout MultipartForm) {
+    // snippet: image part that keeps its format
+    let screenshot = JPEGOptions(maxBytes: .kibibytes(500), keepsFormat: true)
+    form.append(.image("FILE", path: "screenshot.png", screenshot))
+    // end
+}
+
 private func reported(form: inout MultipartForm) {
     // snippet: report of an image in a form
     form.append(
