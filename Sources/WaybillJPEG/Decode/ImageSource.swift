@@ -108,14 +108,15 @@ final class ImageSource {
         if case .jpeg(let bytes, let header) = content, !isConverted { (bytes, header) } else { nil }
     }
 
-    /// The PNG or WebP file that the input is, without its metadata, or `nil`. It must be decoded to be verified.
-    var keptFormat: (bytes: [UInt8], format: JPEGReport.Format)? {
+    /// Returns the PNG or WebP file that the input is, without its metadata, if it fits the limit. It must be decoded to be
+    /// verified.
+    func keptFormat(limit: Int) -> (bytes: [UInt8], format: JPEGReport.Format)? {
         // Files in these formats are turned or converted only by decoding them.
         guard !isConverted, orientation == 1, conversion == nil else { return nil }
         #if Images
             switch content {
-            case .png(let bytes, _): return FormatKeeper.strip(png: bytes).map { ($0, .png) }
-            case .webP(let bytes, _): return FormatKeeper.strip(webP: bytes).map { ($0, .webP) }
+            case .png(let bytes, _): return FormatKeeper.strip(png: bytes, limit: limit).map { ($0, .png) }
+            case .webP(let bytes, _): return FormatKeeper.strip(webP: bytes, limit: limit).map { ($0, .webP) }
             case .jpeg, .pixels: return nil
             }
         #else

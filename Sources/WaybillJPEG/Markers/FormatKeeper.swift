@@ -7,35 +7,39 @@
         ]
         /// Those that a profile, which is metadata, takes precedence over. Without it, they would change the colors.
         private static let belowProfile: Set<String> = ["gAMA", "cHRM"]
-        private static let animation: Set<String> = ["acTL", "fcTL", "fdAT"]
+        private static let pngEnd: [UInt8] = [0, 0, 0, 0] + Array("IEND".utf8) + [0xAE, 0x42, 0x60, 0x82]
 
-        /// - Returns: `nil` if the file is an animation or its structure is damaged.
-        static func strip(png bytes: [UInt8]) -> [UInt8]? {
-            var kept: [(name: String, chunk: ArraySlice<UInt8>)] = []
-            var names: Set<String> = []
+        /// - Returns: `nil` if the file is an animation, damaged, or has more bytes than the limit without its metadata.
+        static func strip(png bytes: [UInt8], limit: Int) -> [UInt8]? {
             do throws(JPEGError) {
-                _ = try PNGHeader.walk(bytes) { name, data in
-                    names.insert(name)
-                    // The length and the name precede the data; the checksum follows.
-                    let end = min(bytes.count, data.upperBound + 4)
-                    if pngChunks.contains(name) { kept.append((name, bytes[data.lowerBound - 8..<end])) }
+                // A file can have millions of chunks, so none is remembered.
+                var (hasProfile, isAnimation) = (false, false)
+                _ = try PNGHeader.walk(bytes) { name, _ in
+                    if name == "iCCP" { hasProfile = true }
+                    if name == "acTL" { isAnimation = true }
                 }
+                guard !isAnimation else { return nil }
+                var output = PNGHeader.signature
+                _ = try PNGHeader.walk(bytes) { name, data in
+                    guard pngChunks.contains(name), !(hasProfile && belowProfile.contains(name)),
+                        output.count <= limit
+                    else { return }
+                    // The length and the name precede the data; the checksum follows.
+                    output += bytes[data.lowerBound - 8..<min(bytes.count, data.upperBound + 4)]
+                }
+                output += pngEnd
+                return output.count <= limit ? output : nil
             } catch {
                 return nil
             }
-            guard names.isDisjoint(with: animation) else { return nil }
-            if names.contains("iCCP") { kept.removeAll { belowProfile.contains($0.name) } }
-            return PNGHeader.signature + kept.flatMap(\.chunk) + pngEnd
         }
 
-        private static let pngEnd: [UInt8] = [0, 0, 0, 0] + Array("IEND".utf8) + [0xAE, 0x42, 0x60, 0x82]
-
-        /// - Returns: `nil` if the file is an animation or its structure is damaged.
-        static func strip(webP bytes: [UInt8]) -> [UInt8]? {
+        /// - Returns: `nil` if the file is an animation, damaged, or has more bytes than the limit without its metadata.
+        static func strip(webP bytes: [UInt8], limit: Int) -> [UInt8]? {
             var output: [UInt8] = []
             var position = 12
             let end = min(bytes.count, 8 + little(bytes, 4))
-            while position + 8 <= end {
+            while position + 8 <= end, output.count + 12 <= limit {
                 let name = String(decoding: bytes[position..<position + 4], as: UTF8.self)
                 let length = little(bytes, position + 4)
                 let next = position + 8 + length
@@ -55,7 +59,7 @@
                 }
                 position = next + length % 2
             }
-            guard !output.isEmpty else { return nil }
+            guard !output.isEmpty, output.count + 12 <= limit else { return nil }
             let count = output.count + 4
             return Array("RIFF".utf8) + (0..<4).map { UInt8(count >> (8 * $0) & 255) } + Array("WEBP".utf8) + output
         }

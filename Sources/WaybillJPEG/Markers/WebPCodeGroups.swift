@@ -6,10 +6,8 @@
     struct WebPCodeGroups {
         private var reader: LittleBitReader
 
-        /// Returns the largest number of groups of an image and its transparency; 1 if the image is lossy or damaged, which
-        /// libwebp reports.
-        ///
-        /// - Parameter frame: The chunks of a still image or of one frame.
+        /// Returns the largest number of groups of the chunks of an image or a frame and its transparency; 1 if it is lossy
+        /// or damaged, which libwebp reports.
         static func count(in frame: ArraySlice<UInt8>, width: Int, height: Int) -> Int {
             var largest = 1
             var position = frame.startIndex

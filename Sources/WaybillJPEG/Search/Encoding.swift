@@ -50,7 +50,7 @@ struct Encoding {
             if let (bytes, header) = source.original {
                 return try passThrough(bytes, header, limit: limit).map { Outcome(bytes: $0, size: source.upright) }
             }
-            guard options.keepsFormat, let (bytes, format) = source.keptFormat, bytes.count <= limit else { return nil }
+            guard options.keepsFormat, let (bytes, format) = source.keptFormat(limit: limit) else { return nil }
             try source.withRows(eighths: 8, flag: flag) { rows throws(JPEGError) in while try rows.read() {} }
             return Outcome(bytes: bytes, size: source.upright, format: format)
         } catch {
