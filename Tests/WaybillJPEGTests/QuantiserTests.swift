@@ -91,6 +91,26 @@ import Testing
         #expect(tried > 10)
     }
 
+    @Test func `the limit is used up even if the first files exceed it`() throws {
+        var state: UInt64 = 3
+        let noise = Plane(width: 96, height: 96, isFine: false)
+        guard case .bytes(let samples) = noise.storage else { return #expect(Bool(false)) }
+        for index in 0..<samples.count {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            samples[index] = UInt8(64 + (state >> 40) % 128)
+        }
+        let image = try CoefficientImage(
+            DecodedImage(luma: noise, chroma: []), width: 96, height: 96, isLinear: false, flag: CancellationFlag())
+        func rules(_ limit: Int) -> SearchRules { SearchRules(limit: limit, options: JPEGOptions()) }
+        // The candidate was prepared for a limit that is two percent larger.
+        let candidate = try EncodingCandidate(
+            image, rules: rules(7_380), startFactor: 0.06, startRatio: rules(7_380).startRatio,
+            flag: CancellationFlag())
+        var search = FillSearch(candidate, rules: rules(7_235), flag: CancellationFlag())
+        let bytes = try #require(try search.run()).bytes.count
+        #expect(bytes <= 7_235 && Double(bytes) >= 0.997 * 7_235)
+    }
+
     @Test func `higher fidelity uses more bytes with the same table`() throws {
         let image = try Self.image()
         for usesTrellis in [true, false] {

@@ -30,7 +30,7 @@ struct FillSearch {
         self.candidate = candidate
         self.rules = rules
         self.flag = flag
-        target = rules.aimedFill * Double(rules.limit)
+        target = rules.aimedBytes
         factor = candidate.factor
         factors = Bracket(slope: candidate.slope, slopes: -4...(-0.15))
     }
@@ -48,7 +48,8 @@ struct FillSearch {
             // A finer factor is not allowed, so the limit remains partly unused.
             if isFitting, factor <= rules.factors.lowerBound { break }
             if !isFitting, factor >= rules.factors.upperBound { break }
-            if best == nil, attempt >= 2 { target *= 0.99 }
+            // A lower target finds a first file that fits; the next ones are to use up the limit again.
+            if best != nil { target = rules.aimedBytes } else if attempt >= 2 { target *= 0.99 }
             guard step(Double(count), isFitting: isFitting) else { break }
         }
         return best
@@ -89,7 +90,7 @@ struct FillSearch {
     private mutating func step(_ bytes: Double, isFitting: Bool) -> Bool {
         if fidelities == nil {
             factors.note(log(factor), bytes, isFitting: isFitting)
-            guard !isFidelityUseless, abs(bytes / target - 1) < 0.03 || factors.isNarrow else {
+            guard factors.isNarrow || !isFidelityUseless && abs(bytes / target - 1) < 0.03 else {
                 return stepFactor(bytes)
             }
             startFidelities(bytes, isFitting: isFitting)
@@ -103,7 +104,8 @@ struct FillSearch {
             fidelity = next
             return true
         }
-        // Lines of text one pixel wide offer no bits to trade; only the factor changes their size.
+        // Lines of text one pixel wide offer no bits to save. The factor changes their size; when it jumps across the
+        // limit, the finer levels of the file that fits are used.
         guard !isFitting, !factors.isNarrow else { return false }
         isFidelityUseless = true
         fidelities = nil

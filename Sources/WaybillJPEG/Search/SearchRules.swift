@@ -82,6 +82,8 @@ struct SearchRules {
 
     /// The allowed fidelities of the quantizer.
     var fidelities: ClosedRange<Double> { usesTrellis ? -0.5...3.0 : -1.5...2.0 }
+    /// The size in bytes that is aimed at.
+    var aimedBytes: Double { aimedFill * Double(limit) }
     /// The quantizer with its default balance.
     var quantiser: Quantiser { Quantiser(usesTrellis: usesTrellis) }
     /// The ratio of file size to the estimate before the trellis, until a write provides a better value.
