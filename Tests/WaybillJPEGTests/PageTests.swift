@@ -17,13 +17,34 @@ import WaybillCore
         ("all picture", DrawnPage(picture: 1), false),
     ])
     func `evenly lit paper with text is a page`(name: String, page: DrawnPage, expected: Bool) {
-        #expect(page.plane(isFine: false).isPage == expected, "\(name), bytes")
-        #expect(page.plane(isFine: true).isPage == expected, "\(name), words")
+        #expect((page.plane(isFine: false).paper != nil) == expected, "\(name), bytes")
+        #expect((page.plane(isFine: true).paper != nil) == expected, "\(name), words")
+    }
+
+    @Test(arguments: [180, 215, 238])
+    func `the brightness of the paper is measured`(paper: Int) throws {
+        for isFine in [false, true] {
+            let found = try #require(DrawnPage(paper: paper, noise: 6).plane(isFine: isFine).paper)
+            #expect(abs(found - Double(paper)) < 0.3)
+        }
+    }
+
+    @Test(arguments: [226, 229, 232, 235, 238, 241])
+    func `gray paper keeps one brightness`(paper: Int) throws {
+        let page = DrawnPage(width: 1_000, height: 1_400, paper: paper, lines: 0...0.4, noise: 5)
+        let result = try page.recompressed(.maxBytes(.kibibytes(20), mode: .fast))
+        let seen = try DecodedPixels(result.bytes)
+        // The lower half is blank. Every eighth sample of every eighth row is in a block of its own.
+        let rows = stride(from: seen.header.height / 2, to: seen.header.height, by: 8)
+        let samples = rows.flatMap { y in stride(from: 4, to: seen.header.width, by: 8).map { seen.picture.luma[$0, y] }
+        }
+        let even = samples.count { abs($0 - Double(paper)) <= 1 }
+        #expect(Double(even) > 0.98 * Double(samples.count))
     }
 
     @Test(arguments: [(1, 1), (7, 900), (900, 7), (8, 8)])
     func `a plane without a block of text is no page`(width: Int, height: Int) {
-        #expect(!DrawnPage(width: width, height: height, lines: nil).plane(isFine: false).isPage)
+        #expect(DrawnPage(width: width, height: height, lines: nil).plane(isFine: false).paper == nil)
     }
 
     @Test(arguments: JPEGOptions.Mode.allCases)

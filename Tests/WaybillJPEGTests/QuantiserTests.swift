@@ -91,6 +91,49 @@ import Testing
         #expect(tried > 10)
     }
 
+    @Test func `DC levels on gray paper are the cheapest of all choices`() throws {
+        var random = SeededGenerator(seed: 26)
+        let luma = Plane(width: 24, height: 16) { _, _ in Double(Int.random(in: 208...226, using: &random)) }
+        let image = try CoefficientImage(
+            DecodedImage(luma: luma, chroma: []), width: 24, height: 16, isLinear: false, flag: CancellationFlag())
+        let component = image.components[0]
+        let levels = Samples<Int16>(repeating: 0, count: component.blocks * 64)
+        let bits: [Float] = (0..<16).map { 1 + 1.5 * Float($0) }
+        let (step, strength) = (9.0, exp2(14.0))
+        DCTrellis(step: UInt16(step), bits: bits, strength: Float(strength)).quantise(component, to: levels)
+        func cost(_ levels: [Int]) -> Double {
+            var (cost, last, knee) = (0.0, 0, exp2(16.5))
+            for (block, level) in levels.enumerated() {
+                let size = TinyJPEG.size(level - last)
+                let error = Double(level) - Double(component.coefficients[block * 64]) / (8 * step)
+                let masking = pow(knee / (knee + Double(component.norms[block])), 0.7)
+                cost += Double(bits[size]) + Double(size) + 64 * strength / knee * masking * error * error
+                last = level
+            }
+            return cost
+        }
+        let nearest = (0..<6).map { Int((Double(component.coefficients[$0 * 64]) / (8 * step)).rounded()) }
+        let all = (0..<729).map { number in
+            nearest.indices.map { nearest[$0] - 1 + [1, 3, 9, 27, 81, 243].map { number / $0 % 3 }[$0] }
+        }
+        let least = try #require(all.map(cost).min())
+        #expect(abs(cost((0..<6).map { Int(levels[$0 * 64]) }) - least) < 0.001 * least)
+        #expect(cost(nearest) > least)
+    }
+
+    @Test func `on gray paper, the step of DC keeps its brightness and is finer`() {
+        for factor in [0.01, 0.2, 1, 4, 40] {
+            let plain = QuantiserTable(factor: factor)
+            for paper in [200.3, 238.9, 244] {
+                let table = QuantiserTable(factor: factor, grayPaper: paper)
+                let step = Double(table.natural[0])
+                #expect(step <= max(1, Double(plain.natural[0]) / 3) && step >= Double(plain.natural[0]) / 6)
+                #expect(table.natural.dropFirst() == plain.natural.dropFirst())
+                #expect(abs(remainder(8 * (paper - 128), step)) <= max(2.5, 0.06 * step))
+            }
+        }
+    }
+
     @Test func `the limit is used up even if the first files exceed it`() throws {
         var state: UInt64 = 3
         let noise = Plane(width: 96, height: 96, isFine: false)

@@ -135,6 +135,7 @@ int32_t wb_jpeg_transcode(const uint8_t *input, size_t count, int32_t orientatio
 // Blocks of 8 x 8 samples: all, those of blank paper, and those with text on it.
 typedef struct {
     int32_t all, blank, text;
+    double paper; // the mean of the samples of blank blocks, 0 to 255
 } wb_jpeg_page_blocks;
 
 // Counts the blocks of a plane of 1- or 2-byte samples, the latter with 8 fractional bits.

@@ -8,6 +8,9 @@ struct Quantiser {
     let usesTrellis: Bool
     /// The balance of distortion and size: 0 by default; larger values continuously spend more bytes.
     var fidelity = 0.0
+    /// The brightness of the paper if the image is a page on gray paper. It is to stay the same everywhere: otherwise,
+    /// noise decides which of two levels a block of paper gets, and the paper becomes a mosaic.
+    var grayPaper: Double?
 
     /// The rounding offset that is added before truncation.
     var rounding: Float { usesTrellis ? 0.5 : Float(max(0.25, min(0.5, 0.40 + 0.05 * fidelity))) }
@@ -15,17 +18,33 @@ struct Quantiser {
     /// The weight of distortion relative to bits.
     private var strength: Float { Float(exp2(14 + fidelity)) }
 
+    /// Returns the quantization table for a factor.
+    func table(factor: Double) -> QuantiserTable {
+        QuantiserTable(factor: factor, grayPaper: grayPaper)
+    }
+
     /// Quantizes blocks; `bits` contains the length of each AC symbol.
     func quantise(
         _ coefficients: UnsafePointer<Int16>, _ norms: UnsafePointer<Float>, blocks: Int, _ table: QuantiserTable,
         _ bits: [Float], to levels: UnsafeMutablePointer<Int16>
     ) {
         if usesTrellis {
+            // The kernel weights errors relative to the step of DC.
             unsafe Kernels.trellis(
-                coefficients, norms, blocks: blocks, table.zigzag, bits, strength: strength, levels: levels)
+                coefficients, norms, blocks: blocks, table.zigzag, bits, strength: strength * table.dcScale,
+                levels: levels)
         } else {
             unsafe wb_jpeg_quantise(coefficients, blocks, table.reciprocals, rounding, levels)
         }
+    }
+
+    /// Quantizes the DC coefficients of a component again, if the image needs it; `bits` contains the length of each DC
+    /// symbol.
+    func smoothDC(
+        _ component: CoefficientImage.Component, _ table: QuantiserTable, _ bits: [Float], to levels: Samples<Int16>
+    ) {
+        guard usesTrellis, grayPaper != nil else { return }
+        DCTrellis(step: table.natural[0], bits: bits, strength: strength).quantise(component, to: levels)
     }
 }
 
@@ -46,13 +65,14 @@ struct QuantisedImage {
     ) throws(JPEGError) {
         width = image.width
         height = image.height
-        table = QuantiserTable(factor: factor)
+        table = quantiser.table(factor: factor)
         levels = old?.levels ?? image.components.map { Samples(count: $0.blocks * 64) }
         let counts = SymbolCounts(image, table, rounding: quantiser.rounding)
         plainEstimate = counts.bytes()
-        let bits = counts.symbolBits
+        let (dcBits, bits) = (counts.dcSymbolBits, counts.symbolBits)
         for (component, levels) in zip(image.components, levels) {
             try Self.fill(levels, component, table, quantiser, bits[component.tableClass], flag)
+            quantiser.smoothDC(component, table, dcBits[component.tableClass], to: levels)
         }
         estimate = quantiser.usesTrellis ? SymbolCounts(image, levels: levels).bytes() : plainEstimate
     }

@@ -18,16 +18,34 @@ struct QuantiserTable {
     /// The finest factor: nearly all entries are 1.
     static let finest = 0.01
 
-    init(factor: Double) {
+    /// The step of DC relative to that of photos.
+    let dcScale: Float
+
+    /// Creates the table for a factor; `grayPaper` is the brightness of the paper of a page, unless it is white.
+    init(factor: Double, grayPaper: Double? = nil) {
         self.factor = factor
-        natural = (0..<64).map { index in
+        var natural = (0..<64).map { index in
             let golden = 0.618_034 * Double(index)
             let threshold = 0.3 + 0.4 * (golden - golden.rounded(.down))
             let entry = (Self.base[index] * factor + threshold).rounded(.down)
             return UInt16(max(1, min(255, entry)))
         }
-        zigzag = Self.naturalOfZigzag.map { [natural] in natural[$0] }
+        let plainStep = natural[0]
+        if let grayPaper { natural[0] = Self.step(atMost: max(1, plainStep / 3), keeping: grayPaper) }
+        dcScale = Float(natural[0]) / Float(plainStep)
+        self.natural = natural
+        zigzag = Self.naturalOfZigzag.map { natural[$0] }
         reciprocals = zigzag.map { 1 / (8 * Float($0)) }
+    }
+
+    /// Returns the largest step of DC, down to two thirds of `largest`, with which a brightness changes by at most a
+    /// quarter of a unit, or the one with which it changes least.
+    private static func step(atMost largest: UInt16, keeping brightness: Double) -> UInt16 {
+        // The DC coefficient is eight times the mean, which is relative to 128.
+        let coefficient = 8 * (brightness - 128)
+        func error(_ step: UInt16) -> Double { abs(remainder(coefficient, Double(step))) }
+        let steps = (max(1, largest * 2 / 3)...largest).reversed()
+        return steps.first { error($0) <= 2 } ?? steps.min { error($0) < error($1) } ?? largest
     }
 
     /// Returns the factor for a quality from 1 to 100, as libjpeg scales its own tables (`jpeg_quality_scaling`).

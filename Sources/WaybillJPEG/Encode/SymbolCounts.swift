@@ -74,6 +74,9 @@ struct SymbolCounts {
     /// The cost of each AC symbol in bits, by table class. Symbols that do not occur cost 16 bits.
     var symbolBits: [[Float]] { ac.map { Self.lengths($0) } }
 
+    /// The cost of each DC symbol in bits, by table class.
+    var dcSymbolBits: [[Float]] { dc.map { Self.lengths($0) } }
+
     private static func lengths(_ counts: [UInt32]) -> [Float] {
         let total = counts.reduce(0.0) { $0 + Double($1) }
         return counts.map { count in

@@ -58,9 +58,9 @@ struct Plane {
         return Plane(width: across, height: down, storage: result)
     }
 
-    /// Whether the plane is the luma of a page of text: nearly all of it is paper of one brightness, blank or with
-    /// text on it. Photos of paper are not, because light and shadow make their paper uneven.
-    var isPage: Bool {
+    /// The brightness of the paper if the plane is the luma of a page of text: nearly all of it is paper of one
+    /// brightness, blank or with text on it. Photos of paper are not, because light and shadow make their paper uneven.
+    var paper: Double? {
         let blocks =
             switch storage {
             case .bytes(let samples):
@@ -68,8 +68,10 @@ struct Plane {
             case .words(let samples):
                 unsafe wb_jpeg_count_page_blocks(samples.start, Int32(width), Int32(height), 2)
             }
-        return Double(blocks.text) >= 0.02 * Double(blocks.all)
+        let isPage =
+            Double(blocks.text) >= 0.02 * Double(blocks.all)
             && Double(blocks.text + blocks.blank) >= 0.75 * Double(blocks.all) && blocks.all > 0
+        return isPage ? blocks.paper : nil
     }
 
     /// Whether all samples are within two units of 128, which is visually neutral.

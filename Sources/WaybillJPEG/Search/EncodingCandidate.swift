@@ -17,22 +17,23 @@ struct EncodingCandidate {
         _ image: CoefficientImage, rules: SearchRules, startFactor: Double, startRatio: Double, flag: CancellationFlag
     ) throws(JPEGError) {
         let aim = 0.997 * Double(rules.limit)
-        let rounding = rules.quantiser.rounding
+        let quantiser = rules.quantiser
+        let rounding = quantiser.rounding
         let solution = FactorSolver.solve(
             target: aim / startRatio, from: startFactor, within: rules.factors, tolerance: 0.01
-        ) { SymbolCounts(image, QuantiserTable(factor: $0), rounding: rounding).bytes() }
+        ) { SymbolCounts(image, quantiser.table(factor: $0), rounding: rounding).bytes() }
         var factor = solution.factor
-        var levels = try QuantisedImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
+        var levels = try QuantisedImage(image, factor: factor, quantiser: quantiser, flag: flag)
         // The last slope of the secant may come from two points so close that a single table entry determines it.
-        var slope = Self.slope(image, around: factor, rounding: rounding)
+        var slope = Self.slope(image, around: factor, quantiser)
         for _ in 0..<3 {
             let predicted = rules.writtenRatio * levels.estimate
             let next = rules.clamped(factor * exp(log(aim / predicted) / slope))
             guard abs(predicted / aim - 1) > 0.02, abs(next / factor - 1) > 1e-3 else { break }
             factor = next
             levels = try QuantisedImage(
-                image, factor: factor, quantiser: rules.quantiser, flag: flag, replacing: levels)
-            slope = Self.slope(image, around: factor, rounding: rounding)
+                image, factor: factor, quantiser: quantiser, flag: flag, replacing: levels)
+            slope = Self.slope(image, around: factor, quantiser)
         }
         self.image = image
         self.levels = levels
@@ -41,9 +42,10 @@ struct EncodingCandidate {
         ratio = predictedBytes / levels.plainEstimate
     }
 
-    private static func slope(_ image: CoefficientImage, around factor: Double, rounding: Float) -> Double {
+    private static func slope(_ image: CoefficientImage, around factor: Double, _ quantiser: Quantiser) -> Double {
+        let rounding = quantiser.rounding
         let everyPair = image.components[0].blocksDown >= 32 ? 2 : 1
-        let (finer, coarser) = (QuantiserTable(factor: factor / 1.05), QuantiserTable(factor: factor * 1.05))
+        let (finer, coarser) = (quantiser.table(factor: factor / 1.05), quantiser.table(factor: factor * 1.05))
         guard finer.natural != coarser.natural else { return -0.7 }
         let more = SymbolCounts(image, finer, rounding: rounding, everyPair: everyPair).bytes()
         let less = SymbolCounts(image, coarser, rounding: rounding, everyPair: everyPair).bytes()

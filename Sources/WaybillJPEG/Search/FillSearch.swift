@@ -62,7 +62,8 @@ struct FillSearch {
     private var isAcceptable: Bool { Double(best?.bytes.count ?? 0) >= 0.985 * Double(rules.limit) }
 
     private mutating func write(isFirst: Bool) throws(JPEGError) -> Int {
-        let quantiser = Quantiser(usesTrellis: rules.usesTrellis, fidelity: fidelity)
+        var quantiser = rules.quantiser
+        quantiser.fidelity = fidelity
         let levels =
             isFirst
             ? candidate.levels

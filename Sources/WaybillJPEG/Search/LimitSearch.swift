@@ -113,14 +113,21 @@ struct LimitSearch {
 
     /// Returns the image; the rules are then those for its content. A page of text is decoded again, in linear light.
     private mutating func loadByContent() throws(JPEGError) -> DecodedImage {
-        if let image = try loadUnlessPage() { return image }
-        rules = documentRules
-        return try loadImage(rules)
+        let (image, paper) = try loadUnlessPage()
+        if image == nil { rules = documentRules }
+        rules.grayPaper = paper.flatMap { $0 < Self.whitePaper ? $0 : nil }
+        guard let image else { return try loadImage(rules) }
+        return image
     }
 
-    private func loadUnlessPage() throws(JPEGError) -> DecodedImage? {
+    /// The brightness from which paper is white.
+    private static let whitePaper = 250.0
+
+    /// Returns the image, unless it is a page that must be decoded again, and the brightness of the paper of a page.
+    private func loadUnlessPage() throws(JPEGError) -> (image: DecodedImage?, paper: Double?) {
         let image = try loadImage(rules)
-        return !rules.isDocument && image.luma.isPage ? nil : image
+        let paper = image.luma.paper
+        return (rules.isDocument || paper == nil ? image : nil, paper)
     }
 
     private func makeCandidate(
@@ -145,7 +152,7 @@ struct LimitSearch {
                 target: Double(rules.limit) / rules.startRatio, from: factor,
                 within: QuantiserTable.finest...QuantiserTable.coarsest, tolerance: 0.02
             ) { factor in
-                let table = QuantiserTable(factor: factor)
+                let table = rules.quantiser.table(factor: factor)
                 return SymbolCounts(image, table, rounding: rules.quantiser.rounding, everyPair: everyPair)
                     .bytes(share: share)
             }

@@ -8,6 +8,8 @@ struct SearchRules {
     let limit: Int
     /// Whether the image is a page of text, which is resampled in linear light and needs more pixels.
     let isDocument: Bool
+    /// The brightness of the paper of a page if it is gray, as scanners record it.
+    var grayPaper: Double?
     /// The factor at which resolution and quantization are in balance.
     let idealFactor: Double
     /// The finest allowed factor, determined by the requested quality.
@@ -85,7 +87,7 @@ struct SearchRules {
     /// The size in bytes that is aimed at.
     var aimedBytes: Double { aimedFill * Double(limit) }
     /// The quantizer with its default balance.
-    var quantiser: Quantiser { Quantiser(usesTrellis: usesTrellis) }
+    var quantiser: Quantiser { Quantiser(usesTrellis: usesTrellis, grayPaper: grayPaper) }
     /// The ratio of file size to the estimate before the trellis, until a write provides a better value.
     var startRatio: Double { usesTrellis ? 0.88 : 0.985 }
     /// The ratio of file size to the estimate after the trellis.
