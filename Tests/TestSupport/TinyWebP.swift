@@ -53,11 +53,15 @@ package enum TinyWebP {
     }
 
     /// Returns a lossless image of one color that declares a number of groups of codes, at most 65,536: one for each tile
-    /// of 4 x 4 pixels, in order and repeatedly.
-    package static func grouped(_ width: Int, _ height: Int, groups: Int) -> [UInt8] {
+    /// of 4 x 4 pixels, in order and repeatedly. Before them, it has a number of predictor transforms; one is valid.
+    package static func grouped(_ width: Int, _ height: Int, groups: Int, predictors: Int = 0) -> [UInt8] {
         var bits = BitWriter()
         for (value, count) in [(0x2F, 8), (width - 1, 14), (height - 1, 14), (0, 4)] { bits.put(value, count) }
-        // No transform, no cache, groups for tiles of 4 x 4 pixels; their image has no cache.
+        // A predictor for tiles of 4 x 4 pixels, whose image has no cache and five codes of a single symbol.
+        for _ in 0..<predictors {
+            for (value, count) in [(1, 1), (0, 2), (0, 3), (0, 1)] + Self.single { bits.put(value, count) }
+        }
+        // No more transforms, no cache, groups for tiles of 4 x 4 pixels; their image has no cache.
         for (value, count) in [(0, 1), (0, 1), (1, 1), (0, 3), (0, 1)] { bits.put(value, count) }
         bits.putEightBitCode(alphabet: 280)
         bits.putEightBitCode(alphabet: 256)
@@ -71,6 +75,9 @@ package enum TinyWebP {
         for _ in 0..<5 * groups { bits.put(1, 4) }
         return riff(chunk("VP8L", bits.bytes + [0, 0, 0, 0]))
     }
+
+    /// Five codes of the symbol 0, which takes no bits.
+    private static let single = [(Int, Int)](repeating: (1, 4), count: 5)
 
     /// Writes bits, the least significant one of each byte first.
     private struct BitWriter {

@@ -177,6 +177,16 @@ import WaybillCore
         #expect(failure(animation) == .tooManyPixels)
     }
 
+    /// Each transform has an image of its own that may take no bits, so a small file could occupy the parser for hours.
+    @Test func `a lossless file with the same transform twice is damaged`() throws {
+        for (predictors, groups) in [(0, 300), (1, 300), (2, 1), (3, 1)] {
+            let file = TinyWebP.grouped(256, 260, groups: 300, predictors: predictors)
+            let header = try WebPHeader(file)
+            #expect(WebPCodeGroups.count(in: file[header.frame], width: 256, height: 260) == groups)
+            #expect(failure(file) == (predictors > 1 ? .corrupt : nil))
+        }
+    }
+
     /// The header is parsed as libwebp writes it: with transforms, palettes, caches and copies.
     @Test(arguments: [2, 5, 17, 200, 100_000], [3, 4])
     func `the groups of codes of an encoder are counted`(colors: Int, channels: Int) throws {

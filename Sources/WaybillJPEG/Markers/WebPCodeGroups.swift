@@ -45,8 +45,12 @@
         /// Skips the transforms; returns the width of the image that is stored.
         private mutating func skipTransforms(_ width: Int, _ height: Int) throws(Damage) -> Int {
             var width = width
+            var seen: Set<Int> = []
             while try reader.bits(1) == 1 {
-                switch try reader.bits(2) {
+                let transform = try reader.bits(2)
+                // Each occurs at most once. Otherwise, a small file could have thousands of images that take no bits.
+                guard seen.insert(transform).inserted else { throw Damage() }
+                switch transform {
                 case 0, 1:
                     let bits = try reader.bits(3) + 2
                     _ = try image(Self.tiles(width, bits), Self.tiles(height, bits))
