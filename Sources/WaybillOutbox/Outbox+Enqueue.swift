@@ -127,16 +127,16 @@ extension Outbox {
         _ upload: some DurableUpload, _ options: EnqueueOptions, staged: [String], size: Int64
     ) throws(OutboxError) -> NewItem {
         let retry = configuration.retry
-        let deadline = (options.deadline ?? retry.deadline).map { configuration.now() + $0.milliseconds }
         let life = ItemLife(
-            maxAttempts: options.maxAttempts ?? retry.maxAttempts, deadline: deadline, onUnknown: options.onUnknown,
+            maxAttempts: options.maxAttempts ?? retry.maxAttempts, onUnknown: options.onUnknown,
             onChange: options.onChange)
         return NewItem(
             kind: type(of: upload).kind, lane: upload.lane.description, spec: try registry.encode(upload), life: life,
             priority: options.priority.number, batch: options.batch, tags: options.tags,
             deduplicationKey: options.deduplicationKey,
             duplicates: options.duplicates,
-            idempotencyKey: options.idempotencyKey ?? Delivery.newIdempotencyKey(), size: size, staged: staged)
+            idempotencyKey: options.idempotencyKey ?? Delivery.newIdempotencyKey(), size: size, staged: staged,
+            timeLimit: (options.deadline ?? retry.deadline)?.milliseconds)
     }
 
     static var unexpectedReply: OutboxError {

@@ -34,7 +34,7 @@ extension Outbox {
 
         // Tests.
 
-        /// The clock, in milliseconds since 1970.
+        /// The clock of the store, in milliseconds since 1970.
         package var now: @Sendable () -> Int64 = { WallClock.now() }
         /// The random number generator, with values in 0...1.
         package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
@@ -49,9 +49,9 @@ extension Outbox {
 }
 
 /// The wall clock, which remains valid across restarts.
-enum WallClock {
+package enum WallClock {
     /// Returns the time in milliseconds since 1970.
-    static func now() -> Int64 {
+    package static func now() -> Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000

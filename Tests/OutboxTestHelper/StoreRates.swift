@@ -33,7 +33,7 @@ struct StoreRates {
             while number < count {
                 let page = (number..<min(number + 500, count)).map(Self.item)
                 number += page.count
-                _ = try await store.enqueue(page, now: 0)
+                _ = try await store.enqueue(page)
             }
         }
         let single = min(count / 4, 5_000)
@@ -74,7 +74,7 @@ struct StoreRates {
         var changes: [ItemChange] = []
         while left > 0 || !changes.isEmpty {
             let free = min(slots, left)
-            let request = LeaseRequest(token: "t", slots: free, slotsPerLane: free, now: 1)
+            let request = LeaseRequest(token: "t", slots: free, slotsPerLane: free)
             let (applied, leased) = try await store.apply(changes, thenLease: request)
             guard applied.allSatisfy(\.isAccepted) else {
                 throw OutboxError(.storageFailed, "A result was not accepted.")

@@ -161,6 +161,9 @@ package struct ItemLife: Sendable, Hashable, Codable {
     static func time(since start: Int64, at now: Int64) -> Int64 {
         now < start - 60_000 ? 100 * 365 * 86_400_000 : max(0, now - start)
     }
+
+    /// Returns the time since the first attempt; 0 before it.
+    package func sinceFirstAttempt(at now: Int64) -> Int64 { firstAttemptAt.map { Self.time(since: $0, at: now) } ?? 0 }
 }
 
 extension ItemLife {

@@ -8,7 +8,6 @@ final class OutboxCore: Sendable {
     let spool: Spool
     let token: String
     let logger: Logger?
-    let now: @Sendable () -> Int64
     /// Counts the changes that the worker has to react to.
     let signal = Observed(0)
     /// The worker's deliveries in progress.
@@ -27,10 +26,10 @@ final class OutboxCore: Sendable {
         _ directory: OutboxDirectory, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
         releaseOwnership: @escaping @Sendable () -> Void
     ) async throws(OutboxError) -> OutboxCore {
-        let synchronous = configuration.synchronous
         let store = try await BlockingThread.run { () throws(OutboxError) in
             if lock.hasQueue { try directory.requireQueue() }
-            let store = try SQLiteStore(path: directory.queue, synchronous: synchronous)
+            let store = try SQLiteStore(
+                path: directory.queue, synchronous: configuration.synchronous, now: configuration.now)
             try lock.recordQueue()
             return store
         }
@@ -39,7 +38,7 @@ final class OutboxCore: Sendable {
             store, Spool(directory: directory.spool, operations: configuration.spoolOperations), lock, configuration,
             releaseOwnership)
         do {
-            let lost = try await store.recover(token: lock.token, now: configuration.now())
+            let lost = try await store.recover(token: lock.token)
             if lost > 0 {
                 core.logger?.notice("deliveries were interrupted and will be verified", metadata: ["count": "\(lost)"])
             }
@@ -68,7 +67,6 @@ final class OutboxCore: Sendable {
         self.lock = lock
         token = lock.token
         logger = configuration.logger
-        now = configuration.now
     }
 
     /// Removes staged files that no row names.
@@ -100,13 +98,13 @@ final class OutboxCore: Sendable {
     func perform(_ request: OutboxRequest) async throws(OutboxError) -> OutboxReply {
         switch request {
         case .enqueue(let items):
-            let added = try await store.enqueue(items, now: now())
+            let added = try await store.enqueue(items)
             abort(added.flatMap(\.aborts))
             spool.remove(added.flatMap(\.freed))
             signalChange()
             return .enqueued(added)
         case .control(let event, let selection):
-            let result = try await store.control(event, selection, now: now())
+            let result = try await store.control(event, selection)
             abort(result.aborts)
             spool.remove(result.freed)
             signalChange()
@@ -123,7 +121,7 @@ final class OutboxCore: Sendable {
             return .nothing
         case .lanes: return .lanes(try await store.lanes())
         case .unblock(let lane):
-            try await store.lane(lane, .unblock, now: now())
+            try await store.lane(lane, .unblock)
             signalChange()
             return .nothing
         case .yield:

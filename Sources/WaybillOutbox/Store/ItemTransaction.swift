@@ -9,6 +9,8 @@ import WaybillCore
 /// number and the number of items in each state.
 struct ItemTransaction {
     let db: Database
+    /// The time of the transaction, in milliseconds since 1970.
+    let now: Int64
     private let leased: LeasedRows
     private var selection: PreparedStatement
     private var fullSelection: PreparedStatement
@@ -23,8 +25,9 @@ struct ItemTransaction {
     /// Indexed by the numbers of states.
     private var changes = Self.noChanges
 
-    init(_ db: Database, _ leased: LeasedRows) throws {
+    init(_ db: Database, _ leased: LeasedRows, now: Int64) throws {
         self.db = db
+        self.now = now
         self.leased = leased
         selection = try PreparedStatement(db, "SELECT \(ItemRow.columns) FROM item WHERE id = ?")
         fullSelection = try PreparedStatement(db, "SELECT \(FullItemRow.columns) FROM item WHERE id = ?")
@@ -51,7 +54,7 @@ struct ItemTransaction {
     /// Inserts an item.
     ///
     /// - Returns: The ID; `nil` if an item with the same idempotency key exists, in which case nothing was inserted.
-    mutating func add(_ item: NewItem, after: Int64?, now: Int64) throws -> Int64? {
+    mutating func add(_ item: NewItem, after: Int64?) throws -> Int64? {
         insertion.bind(item.kind)
         insertion.bind(item.lane)
         insertion.bind(item.spec)
@@ -59,7 +62,7 @@ struct ItemTransaction {
         insertion.bind(item.life.state.number)
         insertion.bind(item.life.runAt)
         insertion.bind(item.life.maxAttempts)
-        insertion.bind(item.life.deadline)
+        insertion.bind(item.deadline(now))
         insertion.bind(item.life.onUnknown.rawValue)
         insertion.bind(item.life.onChange.rawValue)
         insertion.bind(item.priority)

@@ -6,34 +6,32 @@ import Waybill
 
 extension SQLiteStore {
     /// Inserts items, all or none.
-    package func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem] {
+    package func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem] {
         try await change { transaction in
             var lane = try PreparedStatement(transaction.db, "INSERT OR IGNORE INTO lane(name) VALUES(?)")
             for name in Set(items.map(\.lane)) {
                 lane.bind(name)
                 try lane.run()
             }
-            return try items.map { try Self.insert($0, now, &transaction) }
+            return try items.map { try Self.insert($0, &transaction) }
         }
     }
 
     /// Applies events to items and lanes. An event with an outdated lease number changes nothing.
-    package func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
-        try await change { try Self.apply(changes, now, &$0) }
+    package func apply(_ changes: [ItemChange]) async throws(OutboxError) -> [AppliedChange] {
+        try await change { try Self.apply(changes, &$0) }
     }
 
-    static func apply(
-        _ changes: [ItemChange], _ now: Int64, _ transaction: inout ItemTransaction
-    ) throws -> [AppliedChange] {
+    static func apply(_ changes: [ItemChange], _ transaction: inout ItemTransaction) throws -> [AppliedChange] {
         var lanes = LaneTransaction()
         return try changes.map { change in
             guard var row = try transaction.item(change.id) else {
                 return AppliedChange(life: nil, effects: [], isAccepted: false)
             }
             let isAccepted = row.life.accepts(change.event)
-            if let event = change.lane { try lanes.apply(event, to: row.lane, now, transaction.db) }
+            if let event = change.lane { try lanes.apply(event, to: row.lane, transaction) }
             let (effects, freed) = try apply(
-                change.event, to: &row, now, &transaction, response: isAccepted ? change.response : nil)
+                change.event, to: &row, &transaction, response: isAccepted ? change.response : nil)
             if isAccepted { try attach(change, transaction.db) }
             return AppliedChange(life: row.life, effects: effects, isAccepted: isAccepted, freed: freed)
         }
@@ -41,7 +39,7 @@ extension SQLiteStore {
 
     /// Applies one event to all items of a selection.
     package func control(
-        _ event: ItemLife.Event, _ selection: ItemSelection, now: Int64
+        _ event: ItemLife.Event, _ selection: ItemSelection
     ) async throws(OutboxError) -> ControlResult {
         var result = ControlResult()
         var last: Int64 = 0
@@ -55,7 +53,7 @@ extension SQLiteStore {
                     // Read the row again: the change of one item may have made another the first of its duplicates.
                     guard var row = try transaction.item(id) else { continue }
                     let before = row.life
-                    let (effects, freed) = try Self.apply(event, to: &row, now, &transaction)
+                    let (effects, freed) = try Self.apply(event, to: &row, &transaction)
                     if row.life != before { page.changed += 1 }
                     if effects.contains(.abort) { page.aborts.append(row.id) }
                     page.freed += freed
@@ -71,7 +69,7 @@ extension SQLiteStore {
     }
 
     /// Marks items leased by another process for verification.
-    package func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
+    package func recover(token: String) async throws(OutboxError) -> Int {
         try await change { transaction in
             // All are the first of their duplicates: the search ends when as many are found as are counted.
             let count = try Int.fetchOne(transaction.db, sql: "SELECT items FROM tally WHERE state = 1") ?? 0
@@ -83,7 +81,7 @@ extension SQLiteStore {
                 transaction.db, sql: "SELECT id FROM item WHERE verifying = 1 AND token IS NOT ?", arguments: [token])
             for id in leased + verifying {
                 guard var row = try transaction.item(id) else { continue }
-                _ = try Self.apply(.lost, to: &row, now, &transaction)
+                _ = try Self.apply(.lost, to: &row, &transaction)
             }
             return leased.count
         }
@@ -93,16 +91,15 @@ extension SQLiteStore {
     ///
     /// - Returns: The effects, and the staged files that are no longer needed.
     static func apply(
-        _ event: ItemLife.Event, to row: inout ItemRow, _ now: Int64, _ transaction: inout ItemTransaction,
-        token: String? = nil,
+        _ event: ItemLife.Event, to row: inout ItemRow, _ transaction: inout ItemTransaction, token: String? = nil,
         response: StoredResponse? = nil
     ) throws -> (effects: [ItemLife.Effect], freed: [String]) {
         let before = row.life
-        let effects = row.life.handle(event, at: now)
+        let effects = row.life.handle(event, at: transaction.now)
         guard row.life != before || response != nil else { return (effects, []) }
         var freed: [String] = []
         if row.life.state.isTerminal, !before.state.isTerminal {
-            row.endedAt = now
+            row.endedAt = transaction.now
             row.sequence = try transaction.nextSequence()
             if row.life.state != .failed { freed = try free(row.id, &transaction) }
         } else if !row.life.state.isTerminal, before.state.isTerminal {
@@ -169,9 +166,7 @@ extension SQLiteStore {
         return try query.first { $0[0] }
     }
 
-    private static func insert(
-        _ item: NewItem, _ now: Int64, _ transaction: inout ItemTransaction
-    ) throws -> EnqueuedItem {
+    private static func insert(_ item: NewItem, _ transaction: inout ItemTransaction) throws -> EnqueuedItem {
         var added = EnqueuedItem(id: 0, isNew: true)
         var after: Int64?
         if let key = item.deduplicationKey {
@@ -184,7 +179,7 @@ extension SQLiteStore {
                 case .replace:
                     for id in try unfinished(key, transaction.db) {
                         guard var row = try transaction.item(id) else { continue }
-                        let (effects, freed) = try apply(.cancel, to: &row, now, &transaction)
+                        let (effects, freed) = try apply(.cancel, to: &row, &transaction)
                         if effects.contains(.abort) { added.aborts.append(id) }
                         added.freed += freed
                     }
@@ -192,7 +187,7 @@ extension SQLiteStore {
                 }
             }
         }
-        if let id = try transaction.add(item, after: after, now: now) {
+        if let id = try transaction.add(item, after: after) {
             added.id = id
             return added
         }

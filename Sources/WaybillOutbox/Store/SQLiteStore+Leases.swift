@@ -14,16 +14,17 @@ extension SQLiteStore {
         _ changes: [ItemChange], thenLease request: LeaseRequest
     ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult) {
         try await change { transaction in
-            (try Self.apply(changes, request.now, &transaction), try Self.lease(request, &transaction))
+            (try Self.apply(changes, &transaction), try Self.lease(request, &transaction))
         }
     }
 
     private static func lease(_ request: LeaseRequest, _ transaction: inout ItemTransaction) throws -> LeaseResult {
-        try wake(request.now, &transaction)
+        let now = transaction.now
+        try wake(&transaction)
         var result = LeaseResult()
         // A lease of one item never changes the order of other items that are the first of their duplicates.
         for var item in try candidates(request, &transaction) {
-            let (effects, _) = try apply(.lease, to: &item.row, request.now, &transaction, token: request.token)
+            let (effects, _) = try apply(.lease, to: &item.row, &transaction, token: request.token)
             guard let effect = effects.first else { continue }
             if case .finished = effect {
                 result.ended += 1
@@ -32,16 +33,17 @@ extension SQLiteStore {
             result.items.append(
                 LeasedItem(
                     id: item.row.id, kind: item.kind, lane: item.row.lane, spec: item.spec, life: item.row.life,
-                    effect: effect,
-                    idempotencyKey: item.idempotencyKey, resume: item.resume, size: item.row.size, batch: item.batch))
+                    effect: effect, idempotencyKey: item.idempotencyKey, resume: item.resume, size: item.row.size,
+                    batch: item.batch, sinceFirstAttempt: item.row.life.sinceFirstAttempt(at: now)))
         }
-        result.nextDue = try nextDue(request.now, transaction.db)
-        result.nextProbe = try endOfSuspension(request.now, isBlocked: true, transaction.db)
+        result.nextDue = try nextDue(now, transaction.db).map { $0 - now }
+        result.nextProbe = try endOfSuspension(now, isBlocked: true, transaction.db).map { $0 - now }
         return result
     }
 
     /// Applies the event `due` to all items. Uses two ranges of the index, because `OR` would read all waiting items.
-    private static func wake(_ now: Int64, _ transaction: inout ItemTransaction) throws {
+    private static func wake(_ transaction: inout ItemTransaction) throws {
+        let now = transaction.now
         let ends = [("<=", now), (">", now + ItemLife.longestWait)]
         for (comparison, time) in ends {
             var due = try PreparedStatement(
@@ -62,15 +64,18 @@ extension SQLiteStore {
         _ request: LeaseRequest, _ transaction: inout ItemTransaction
     ) throws -> [FullItemRow] {
         var lanes = try PreparedStatement(transaction.db, "SELECT \(LaneLife.columns) FROM lane")
-        let open = try lanes.all { OpenLane(name: $0[0], life: LaneLife($0), request) }.filter { $0.availableSlots > 0 }
+        let now = transaction.now
+        let open = try lanes.all { OpenLane(name: $0[0], life: LaneLife($0), request, now) }.filter {
+            $0.availableSlots > 0
+        }
         // For a single lane, these items are final and can be read completely. For many lanes, they would be many more
         // than are leased.
         if open.count == 1 {
-            return try first(of: open[0], request.now, FullItemRow.columns, transaction.db) { FullItemRow($0) }
+            return try first(of: open[0], now, FullItemRow.columns, transaction.db) { FullItemRow($0) }
         }
         let order = "CASE state WHEN 0 THEN rank ELSE \(Int64.min) END, CASE state WHEN 0 THEN 0 ELSE run_at END, id"
         var found: [(rank: Int64, runAt: Int64, id: Int64)] = []
-        for lane in open { found += try first(of: lane, request.now, order, transaction.db) { ($0[0], $0[1], $0[2]) } }
+        for lane in open { found += try first(of: lane, now, order, transaction.db) { ($0[0], $0[1], $0[2]) } }
         return try found.sorted { $0 < $1 }.prefix(request.slots).compactMap { try transaction.fullItem($0.id) }
     }
 
@@ -111,10 +116,10 @@ extension SQLiteStore {
         let availableSlots: Int
         let isBlocked: Bool
 
-        init(name: String, life: LaneLife, _ request: LeaseRequest) {
+        init(name: String, life: LaneLife, _ request: LeaseRequest, _ now: Int64) {
             self.name = name
             isBlocked = life.blocked != nil
-            let ofLane = life.availableSlots(request.now, of: request.slotsPerLane)
+            let ofLane = life.availableSlots(now, of: request.slotsPerLane)
             availableSlots = min(request.slots, ofLane - (request.running[name] ?? 0))
         }
     }
@@ -158,10 +163,10 @@ extension SQLiteStore {
         }
     }
 
-    package func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError) {
-        try await group.perform { db in
+    package func lane(_ name: String, _ event: LaneLife.Event) async throws(OutboxError) {
+        try await change { transaction in
             var lanes = LaneTransaction()
-            try lanes.apply(event, to: name, now, db)
+            try lanes.apply(event, to: name, transaction)
         }
     }
 }
@@ -170,11 +175,12 @@ extension SQLiteStore {
 struct LaneTransaction {
     private var known: [String: LaneLife] = [:]
 
-    mutating func apply(_ event: LaneLife.Event, to name: String, _ now: Int64, _ db: Database) throws {
+    mutating func apply(_ event: LaneLife.Event, to name: String, _ transaction: ItemTransaction) throws {
+        let db = transaction.db
         let before: LaneLife
         if let life = known[name] { before = life } else { before = try Self.read(name, db) }
         var life = before
-        life.handle(event, at: now)
+        life.handle(event, at: transaction.now)
         known[name] = life
         guard life != before else { return }
         var update = try PreparedStatement(

@@ -1,5 +1,6 @@
 import GRDB
 import Waybill
+import WaybillCore
 
 // Queries.
 
@@ -87,12 +88,12 @@ extension SQLiteStore {
         }
     }
 
-    /// Removes items that ended before a time.
-    package func purge(endedBefore: Int64) async throws(OutboxError) -> Int {
+    /// Removes items that ended longer ago than a duration.
+    package func purge(olderThan age: Duration) async throws(OutboxError) -> Int {
         var (count, last) = (0, Int64(0))
         while true {
             let from = last
-            let page = try await change { try Self.purge(endedBefore, after: from, &$0) }
+            let page = try await change { try Self.purge(age.milliseconds, after: from, &$0) }
             count += page.purged
             guard let next = page.last else { break }
             last = next
@@ -125,7 +126,7 @@ extension SQLiteStore {
     ///
     /// - Returns: The last sequence number of the page, if old results may follow it.
     private static func purge(
-        _ limit: Int64, after sequence: Int64, _ transaction: inout ItemTransaction
+        _ age: Int64, after sequence: Int64, _ transaction: inout ItemTransaction
     ) throws -> (purged: Int, last: Int64?) {
         var query = try PreparedStatement(
             transaction.db,
@@ -139,7 +140,7 @@ extension SQLiteStore {
         }
         var files = try PreparedStatement(transaction.db, "DELETE FROM staged WHERE item = ?")
         var deletion = try PreparedStatement(transaction.db, "DELETE FROM item WHERE id = ?")
-        let old = page.filter { $0.endedAt < limit }
+        let old = page.filter { $0.endedAt < transaction.now - age }
         for item in old {
             files.bind(item.id)
             try files.run()

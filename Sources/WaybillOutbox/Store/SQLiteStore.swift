@@ -6,7 +6,7 @@ import WaybillCore
 
 /// A store of items in an SQLite file.
 ///
-/// Every call is one transaction, whose effect survives a power failure. Times are milliseconds since 1970.
+/// Every call is one transaction, whose effect survives a power failure.
 ///
 /// All access uses one connection: releases of SQLite before 3.51.3 can damage a file in WAL mode when one connection
 /// writes while another checkpoints (https://www.sqlite.org/wal.html#walresetbug). The process that opens a store must
@@ -16,6 +16,7 @@ package final class SQLiteStore: Sendable {
     /// The executor on which a task performs successive transactions at the lowest cost.
     package let executor: any TaskExecutor
     private let leased = LeasedRows()
+    private let now: @Sendable () -> Int64
 
     /// The durability of a commit.
     package enum Synchronous: String, Sendable {
@@ -30,8 +31,12 @@ package final class SQLiteStore: Sendable {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - synchronous: The durability; use the default except in tests.
+    ///   - now: The clock, in milliseconds since 1970, read once in each transaction.
     /// - Throws: ``OutboxError`` if the file is damaged, was written by a newer release, or cannot be made durable.
-    package init(path: String, synchronous: Synchronous = .full) throws(OutboxError) {
+    package init(
+        path: String, synchronous: Synchronous = .full, now: @escaping @Sendable () -> Int64 = { WallClock.now() }
+    ) throws(OutboxError) {
+        self.now = now
         let executor = StoreExecutor()
         self.executor = executor
         do {
@@ -99,8 +104,8 @@ package final class SQLiteStore: Sendable {
     func change<Value: Sendable>(
         _ work: @escaping @Sendable (inout ItemTransaction) throws -> Value
     ) async throws(OutboxError) -> Value {
-        try await group.perform { [leased] db in
-            var transaction = try ItemTransaction(db, leased)
+        try await group.perform { [leased, now] db in
+            var transaction = try ItemTransaction(db, leased, now: now())
             let value = try work(&transaction)
             try transaction.close()
             return value

@@ -32,10 +32,12 @@ package struct NewItem: Sendable, Codable {
     package var idempotencyKey: String
     package var size: Int64?
     package var staged: [String]
+    /// The milliseconds from enqueuing to the deadline; replaces the deadline of ``life``.
+    package var timeLimit: Int64?
 
     /// The coding keys of release 0.1, which are used between processes.
     private enum CodingKeys: String, CodingKey {
-        case kind, lane, spec, life, priority, batch, tags, duplicates, idempotencyKey, size, staged
+        case kind, lane, spec, life, priority, batch, tags, duplicates, idempotencyKey, size, staged, timeLimit
         case deduplicationKey = "dedupeKey"
     }
 
@@ -43,7 +45,7 @@ package struct NewItem: Sendable, Codable {
         kind: String, lane: String, spec: String, life: ItemLife = ItemLife(), priority: Int = 5, batch: String? = nil,
         tags: [String] = [], deduplicationKey: String? = nil, duplicates: DuplicatePolicy = .keep,
         idempotencyKey: String,
-        size: Int64? = nil, staged: [String] = []
+        size: Int64? = nil, staged: [String] = [], timeLimit: Int64? = nil
     ) {
         self.kind = kind
         self.lane = lane
@@ -57,7 +59,11 @@ package struct NewItem: Sendable, Codable {
         self.idempotencyKey = idempotencyKey
         self.size = size
         self.staged = staged
+        self.timeLimit = timeLimit
     }
+
+    /// Returns the time after which no attempt is started, in milliseconds since 1970.
+    package func deadline(_ now: Int64) -> Int64? { timeLimit.map { now + min($0, .max / 4) } ?? life.deadline }
 
     /// Returns the rank among ready items; the smallest is sent first. Five minutes of waiting count as much as a
     /// priority number smaller by one, so that no item waits indefinitely behind more urgent ones. The rank never
@@ -88,22 +94,21 @@ package struct LeaseRequest: Sendable {
     package var slotsPerLane: Int
     /// The number of items in progress per lane.
     package var running: [String: Int]
-    package var now: Int64
 
-    package init(token: String, slots: Int, slotsPerLane: Int, running: [String: Int] = [:], now: Int64) {
+    package init(token: String, slots: Int, slotsPerLane: Int, running: [String: Int] = [:]) {
         self.token = token
         self.slots = slots
         self.slotsPerLane = slotsPerLane
         self.running = running
-        self.now = now
     }
 }
 
 package struct LeaseResult: Sendable {
     package var items: [LeasedItem] = []
-    /// The time of the next request if nothing else happens; `nil` if there is no reason for one.
+    /// The milliseconds until the next request if nothing else happens; `nil` if there is no reason for one.
     package var nextDue: Int64?
-    /// When an item of a blocked lane is tried next. A caller that waits for all items to end does not wait for that.
+    /// The milliseconds until an item of a blocked lane is tried. A caller that waits for all items to end does not
+    /// wait for that.
     package var nextProbe: Int64?
     /// The number of items that ended because their deadline has passed.
     package var ended = 0
@@ -121,6 +126,8 @@ package struct LeasedItem: Sendable, Hashable {
     package var resume: [UInt8]?
     package var size: Int64?
     package var batch: String?
+    /// The milliseconds since the first attempt; 0 for the first.
+    package var sinceFirstAttempt: Int64
 }
 
 /// An event of an item, and possibly of its lane.

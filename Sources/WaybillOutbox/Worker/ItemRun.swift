@@ -102,16 +102,16 @@ struct ItemRun: Sendable {
 
     private func delivery(_ attempt: Int, _ lease: Int64) -> Delivery {
         let (core, id) = (core, item.id)
-        let since = item.life.firstAttemptAt.map { ItemLife.time(since: $0, at: core.now()) } ?? 0
         let store: @Sendable ([UInt8], Bool) async -> Bool = { state, isProgress in
             let event: ItemLife.Event =
                 isProgress && !state.isEmpty ? .progressed(lease: lease) : .setBack(attempt: attempt, lease: lease)
-            let applied = try? await core.store.apply([ItemChange(id, event, resume: state)], now: core.now())
+            let applied = try? await core.store.apply([ItemChange(id, event, resume: state)])
             return applied?.first?.isAccepted == true
         }
         var delivery = Delivery(
             session: worker.session, credentials: worker.configuration.credentials,
-            idempotencyKey: item.idempotencyKey, attempt: attempt, sinceFirstAttempt: .milliseconds(since),
+            idempotencyKey: item.idempotencyKey, attempt: attempt,
+            sinceFirstAttempt: .milliseconds(item.sinceFirstAttempt),
             resume: item.resume,
             onProgress: { progress in
                 core.running.withLock { running in

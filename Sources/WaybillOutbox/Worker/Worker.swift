@@ -62,13 +62,13 @@ final class Worker: Sendable {
     /// Unblocks all lanes and purges old items.
     private func begin() async throws(OutboxError) {
         for (lane, life) in try await core.store.lanes() where life.blocked != nil {
-            try await core.store.lane(lane, .unblock, now: core.now())
+            try await core.store.lane(lane, .unblock)
         }
         try await clean()
     }
 
     private func clean() async throws(OutboxError) {
-        _ = try await core.store.purge(endedBefore: core.now() - configuration.resultRetention.milliseconds)
+        _ = try await core.store.purge(olderThan: configuration.resultRetention)
         _ = try await core.sweep()
     }
 
@@ -97,7 +97,7 @@ final class Worker: Sendable {
             token: core.token,
             slots: isEnding ? 0 : max(0, max(1, configuration.maximumConcurrentDeliveries) - lanes.count),
             slotsPerLane: max(1, configuration.maximumConcurrentDeliveriesPerLane),
-            running: Dictionary(lanes.map { ($0, 1) }, uniquingKeysWith: +), now: core.now())
+            running: Dictionary(lanes.map { ($0, 1) }, uniquingKeysWith: +))
     }
 
     /// Starts the delivery of a leased item.

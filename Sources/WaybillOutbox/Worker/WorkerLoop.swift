@@ -66,7 +66,7 @@ struct WorkerLoop {
         var failure: OutboxError?
         for result in results {
             do throws(OutboxError) {
-                settle([result], try await core.store.apply([result], now: core.now()))
+                settle([result], try await core.store.apply([result]))
             } catch {
                 left.append(result)
                 failure = error
@@ -128,7 +128,7 @@ struct WorkerLoop {
             await core.signal.wait(ignoresCancellation: true) { $0 != seen }
             return
         }
-        let wait = min(Self.longestSleep, max(1, (due ?? .max) - core.now()))
+        let wait = min(Self.longestSleep, max(1, due ?? .max))
         await core.signal.wait(atMost: .milliseconds(wait)) { $0 != seen }
     }
 

@@ -155,7 +155,7 @@ import WaybillCore
         try await server.waitUntil { $0.requests[.ask] == 1 }
         // As if the worker had been killed.
         let core = try #require(outbox.owner)
-        _ = try await core.store.apply([ItemChange(id.rawValue, .lost)], now: core.now())
+        _ = try await core.store.apply([ItemChange(id.rawValue, .lost)])
         worker.cancel()
         _ = try? await worker.value
         try await world.deliver(outbox)

@@ -7,11 +7,11 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `keep returns the existing item until it ends`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
-        let first = try await world.store.enqueue([StoreWorld.item("a", key: "k")], now: 0)[0]
-        let second = try await world.store.enqueue([StoreWorld.item("b", key: "k")], now: 0)[0]
+        let first = try await world.store.enqueue([StoreWorld.item("a", key: "k")])[0]
+        let second = try await world.store.enqueue([StoreWorld.item("b", key: "k")])[0]
         #expect(first.isNew && !second.isNew && second.id == first.id)
         try await world.end(try await world.lease()[0], .delivered)
-        let third = try await world.store.enqueue([StoreWorld.item("c", key: "k")], now: 0)[0]
+        let third = try await world.store.enqueue([StoreWorld.item("c", key: "k")])[0]
         #expect(third.isNew && third.id != first.id)
     }
 
@@ -38,7 +38,7 @@ import Testing
         #expect(try await world.states() == [.cancelled, .ready])
         let b = try await world.lease()
         #expect(b.map(\.spec) == ["b"])
-        let c = try await world.store.enqueue([StoreWorld.item("c", key: "k", duplicates: .replace)], now: 0)[0]
+        let c = try await world.store.enqueue([StoreWorld.item("c", key: "k", duplicates: .replace)])[0]
         #expect(c.aborts == [b[0].id])
         #expect(try await world.lease().isEmpty)
         try await world.end(b[0], .aborted)
@@ -52,7 +52,7 @@ import Testing
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         try await world.end(try await world.lease()[0], .refused("status400"))
         _ = try await world.add(StoreWorld.item("b", key: "k"))
-        #expect(try await world.store.control(.retry, .failed, now: 0).changed == 1)
+        #expect(try await world.store.control(.retry, .failed).changed == 1)
         let b = try await world.lease()
         #expect(b.map(\.spec) == ["b"])
         try await world.end(b[0], .delivered)
@@ -65,7 +65,7 @@ import Testing
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         try await world.end(try await world.lease()[0], .refused("status400"))
         _ = try await world.add(StoreWorld.item("b", key: "k"))
-        _ = try await world.store.control(.retry, .failed, now: 0)
+        _ = try await world.store.control(.retry, .failed)
         _ = try await world.add(StoreWorld.item("c", key: "k", duplicates: .append))
         for name in ["b", "a", "c"] {
             let leased = try await world.lease()
@@ -80,7 +80,7 @@ import Testing
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         _ = try await world.add(StoreWorld.item("b", key: "k", duplicates: .append))
         _ = try await world.add(StoreWorld.item("c", lane: "other:80", key: "k", duplicates: .append))
-        #expect(try await world.store.control(.cancel, ItemSelection(lane: "h:80"), now: 0).changed == 2)
+        #expect(try await world.store.control(.cancel, ItemSelection(lane: "h:80")).changed == 2)
         #expect(try await world.lease().map(\.spec) == ["c"])
     }
 
@@ -88,7 +88,7 @@ import Testing
     func `staged files of a replaced item are released`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k", staged: ["one", "two"]))
-        let added = try await world.store.enqueue([StoreWorld.item("b", key: "k", duplicates: .replace)], now: 0)[0]
+        let added = try await world.store.enqueue([StoreWorld.item("b", key: "k", duplicates: .replace)])[0]
         #expect(added.freed.sorted() == ["one", "two"])
         #expect(try await world.store.stagedInUse(["one", "two"]).isEmpty)
     }
@@ -99,8 +99,8 @@ import Testing
         var (first, second) = (StoreWorld.item("a", staged: ["one"]), StoreWorld.item("b", staged: ["two"]))
         first.idempotencyKey = "mine"
         second.idempotencyKey = "mine"
-        let there = try await world.store.enqueue([first], now: 0)[0]
-        #expect(try await world.store.enqueue([second], now: 0) == [EnqueuedItem(id: there.id, isNew: false)])
+        let there = try await world.store.enqueue([first])[0]
+        #expect(try await world.store.enqueue([second]) == [EnqueuedItem(id: there.id, isNew: false)])
         #expect(try await world.store.stagedInUse(["one", "two"]) == ["one"])
     }
 
@@ -108,8 +108,8 @@ import Testing
     func `enqueuing the same item twice adds it once`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let item = StoreWorld.item("a")
-        let first = try await world.store.enqueue([item], now: 0)
-        #expect(try await world.store.enqueue([item], now: 1) == first)
+        let first = try await world.store.enqueue([item])
+        #expect(try await world.store.enqueue([item]) == first)
         #expect(try await world.states() == [.ready])
     }
 }

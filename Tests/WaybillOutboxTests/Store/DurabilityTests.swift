@@ -19,8 +19,8 @@ import WaybillCore
 
     @Test func `committed items exist after reopening the store`() async throws {
         let directory = try TemporaryDirectory()
-        let store = try SQLiteStore(path: directory.path("queue.db"))
-        _ = try await store.enqueue([StoreWorld.item("kept", staged: ["f"])], now: 3)
+        let store = try SQLiteStore(path: directory.path("queue.db"), now: { 3 })
+        _ = try await store.enqueue([StoreWorld.item("kept", staged: ["f"])])
         await store.close()
         let again = try SQLiteStore(path: directory.path("queue.db"))
         #expect(try await again.items(.all, after: 0, limit: 9).map(\.createdAt) == [3])
@@ -29,14 +29,17 @@ import WaybillCore
 
     @Test func `purging old items shrinks the queue file`() async throws {
         let directory = try TemporaryDirectory()
-        let store = try SQLiteStore(path: directory.path("queue.db"))
+        let clock = Locked<Int64>(100)
+        let store = try SQLiteStore(path: directory.path("queue.db"), now: { clock.withLock { $0 } })
         let large = String(repeating: "x", count: 20_000)
         let items = (0..<1_000).map { StoreWorld.item("\($0)" + large) }
-        let added = try await store.enqueue(items, now: 0)
-        let kept = try await store.enqueue([StoreWorld.item("kept")], now: 0)[0].id
-        _ = try await store.apply(added.map { ItemChange($0.id, .cancel) }, now: 100)
-        #expect(try await store.purge(endedBefore: 100) == 0)
-        #expect(try await store.purge(endedBefore: 101) == 1_000)
+        let added = try await store.enqueue(items)
+        let kept = try await store.enqueue([StoreWorld.item("kept")])[0].id
+        _ = try await store.apply(added.map { ItemChange($0.id, .cancel) })
+        #expect(try await store.purge(olderThan: .zero) == 0)
+        clock.withLock { $0 += 1 }
+        #expect(try await store.purge(olderThan: .milliseconds(1)) == 0)
+        #expect(try await store.purge(olderThan: .zero) == 1_000)
         #expect(try await store.checkIntegrity() == "ok")
         await store.close()
         #expect(try directory.size("queue.db") < 5 << 20)
@@ -48,12 +51,12 @@ import WaybillCore
         let directory = try TemporaryDirectory()
         let store = try SQLiteStore(path: directory.path("queue.db"))
         let taken = StoreWorld.item("taken", staged: ["the same"])
-        _ = try await store.enqueue([taken], now: 0)
+        _ = try await store.enqueue([taken])
         let failures = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<100 {
                 // The name of a staged file must be unique: every tenth violates that.
                 let item = StoreWorld.item("\(number)", staged: number % 10 == 0 ? ["the same"] : [])
-                group.addTask { (try? await store.enqueue([item], now: 0)) == nil }
+                group.addTask { (try? await store.enqueue([item])) == nil }
             }
             return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
@@ -69,14 +72,14 @@ import WaybillCore
         let large = String(repeating: "x", count: 8_000)
         let error = await #expect(throws: OutboxError.self) {
             while added < 1_000 {
-                _ = try await store.enqueue([StoreWorld.item(large)], now: 0)
+                _ = try await store.enqueue([StoreWorld.item(large)])
                 added += 1
             }
         }
         #expect(error?.code == .diskFull && added > 5)
         #expect(try await store.tally(batch: nil).total == added)
         try await store.limit(pages: 1_000_000)
-        _ = try await store.enqueue([StoreWorld.item(large)], now: 0)
+        _ = try await store.enqueue([StoreWorld.item(large)])
         #expect(try await store.tally(batch: nil).total == added + 1)
         #expect(try await store.checkIntegrity() == "ok")
     }
@@ -85,12 +88,12 @@ import WaybillCore
     func `a rolled back change is not kept, alone or in a shared transaction`(_ isAlone: Bool) async throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStore(path: directory.path("queue.db"))
-        let id = try await store.enqueue([StoreWorld.item()], now: 0)[0].id
+        let id = try await store.enqueue([StoreWorld.item()])[0].id
         @Sendable func failed() async -> OutboxError? {
             do throws(OutboxError) {
                 try await store.change { transaction in
                     guard var row = try transaction.item(id) else { return }
-                    _ = try SQLiteStore.apply(.lease, to: &row, 0, &transaction, token: "t")
+                    _ = try SQLiteStore.apply(.lease, to: &row, &transaction, token: "t")
                     throw OutboxError(.storageFailed, "after the write")
                 }
                 return nil
@@ -119,7 +122,7 @@ import WaybillCore
         }
         let life = try await store.change { try $0.item(id)?.life }
         #expect(life?.state == .ready && life?.leaseNumber == 0)
-        #expect(try await store.lease(LeaseRequest(token: "t", slots: 1, slotsPerLane: 1, now: 0)).items.count == 1)
+        #expect(try await store.lease(LeaseRequest(token: "t", slots: 1, slotsPerLane: 1)).items.count == 1)
         await store.close()
     }
 
@@ -136,7 +139,7 @@ import WaybillCore
         let store = try SQLiteStore(path: directory.path("queue.db"))
         await store.close()
         await store.close()
-        let error = await #expect(throws: OutboxError.self) { _ = try await store.enqueue([StoreWorld.item()], now: 0) }
+        let error = await #expect(throws: OutboxError.self) { _ = try await store.enqueue([StoreWorld.item()]) }
         #expect(error?.code == .closed)
     }
 }

@@ -27,7 +27,7 @@ import Testing
         #expect(tally.counts == [.ready: 2, .done: 1, .failed: 2])
         #expect(tally.bytes == [.ready: 7, .done: 30, .failed: 500])
         #expect(try await store.items(.failed, after: 0, limit: 9).map(\.id.rawValue) == [4, 5])
-        let leased = try await store.lease(LeaseRequest(token: "t", slots: 9, slotsPerLane: 9, now: 0)).items
+        let leased = try await store.lease(LeaseRequest(token: "t", slots: 9, slotsPerLane: 9)).items
         #expect(leased.map(\.spec) == ["s1", "s2"])
         #expect(try await store.tally(batch: nil).counts == [.leased: 2, .done: 1, .failed: 2])
         #expect(try await store.checkIntegrity() == "ok")
@@ -50,21 +50,21 @@ import Testing
     @Test func `the log grows by a bounded size per item`() async throws {
         var random = SeededGenerator()
         let directory = try TemporaryDirectory()
-        let store = try SQLiteStore(path: directory.path("queue.db"))
+        let store = try SQLiteStore(path: directory.path("queue.db"), now: { 0 })
         let count = 10_000
         for _ in 0..<count / 500 {
             let page = (0..<500).map { _ in StoreWorld.item(size: Int64.random(in: 0..<1_000_000, using: &random)) }
-            _ = try await store.enqueue(page, now: 0)
+            _ = try await store.enqueue(page)
         }
         let afterEnqueue = try directory.size("queue.db-wal")
         // Random keys, or an index of sizes, would write to pages everywhere: two to three times as much.
         #expect(afterEnqueue / count < 500, "\(afterEnqueue / count) bytes an item")
         for _ in 0..<count / 500 {
-            let leased = try await store.lease(LeaseRequest(token: "t", slots: 500, slotsPerLane: 500, now: 1)).items
+            let leased = try await store.lease(LeaseRequest(token: "t", slots: 500, slotsPerLane: 500)).items
             let changes = leased.map {
                 ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber), response: StoredResponse())
             }
-            _ = try await store.apply(changes, now: 2)
+            _ = try await store.apply(changes)
         }
         let delivery = try (directory.size("queue.db-wal") - afterEnqueue) / count
         #expect(delivery > 0 && delivery < 750, "\(delivery) bytes an item")

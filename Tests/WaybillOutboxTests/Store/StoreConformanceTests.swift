@@ -31,8 +31,8 @@ import Waybill
         response.headers = [OutboxResult.Header(name: "ETag", value: "\"1\"")]
         response.body.append(contentsOf: [0, 255, 10])
         response.sourceChangedAfterwards = true
-        let applied = try await world.store.apply(
-            [ItemChange(id, .ended(.delivered, lease: 1), response: response)], now: 5_000)
+        let applied = try await world.at(5_000).apply(
+            [ItemChange(id, .ended(.delivered, lease: 1), response: response)])
         #expect(applied[0].isAccepted && applied[0].effects == [.finished(.done)])
         let result = try #require(try await world.store.results(after: 0, limit: 10).first)
         #expect(result.status == 201 && Array(result.body) == [0, 255, 10] && result.headers == response.headers)
@@ -44,15 +44,15 @@ import Waybill
         let world = try StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
         let old = try await world.lease()[0]
-        #expect(try await world.store.recover(token: "the next run", now: 1_500) == 1)
+        #expect(try await world.at(1_500).recover(token: "the next run") == 1)
         #expect(try await world.states() == [.verify])
-        let late = try await world.store.apply(
-            [ItemChange(id, .ended(.delivered, lease: old.life.leaseNumber), response: StoredResponse())], now: 2_000)
+        let late = try await world.at(2_000).apply(
+            [ItemChange(id, .ended(.delivered, lease: old.life.leaseNumber), response: StoredResponse())])
         #expect(!late[0].isAccepted && late[0].effects.isEmpty)
         #expect(try await world.states() == [.verify])
         let asking = try await world.lease()[0]
         #expect(asking.effect == .verify(lease: 2))
-        try await world.store.apply([ItemChange(id, .verdict(.absent, lease: 2))], now: 2_500).first.map { _ in }
+        try await world.at(2_500).apply([ItemChange(id, .verdict(.absent, lease: 2))]).first.map { _ in }
         #expect(try await world.lease()[0].effect == .deliver(attempt: 2, lease: 3))
         #expect(try await world.item(id)?.isDoubtful == false)
     }
@@ -62,14 +62,14 @@ import Waybill
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"))
         _ = try await world.lease(2)
-        #expect(try await world.store.recover(token: StoreWorld.token, now: 0) == 0)
+        #expect(try await world.at(0).recover(token: StoreWorld.token) == 0)
         #expect(try await world.states() == [.leased, .leased, .ready])
-        #expect(try await world.store.recover(token: "another", now: 0) == 2)
+        #expect(try await world.at(0).recover(token: "another") == 2)
         #expect(try await world.states() == [.verify, .verify, .ready])
         // An interrupted verification starts again.
         let asking = try await world.lease(1)
         #expect(asking.map(\.effect) == [.verify(lease: 2)])
-        #expect(try await world.store.recover(token: "a third", now: 0) == 0)
+        #expect(try await world.at(0).recover(token: "a third") == 0)
         #expect(try await world.lease(1, now: 1_000).map(\.effect) == [.verify(lease: 3)])
     }
 
@@ -81,7 +81,7 @@ import Waybill
             StoreWorld.item("elsewhere", lane: "other:80"))
         #expect(try await world.lease(2, perLane: 1).map(\.spec) == ["first", "elsewhere"])
         #expect(try await world.lease(5, perLane: 1, running: ["h:80": 1, "other:80": 1]).isEmpty)
-        _ = try await world.store.recover(token: "next", now: 0)
+        _ = try await world.at(0).recover(token: "next")
         let next = try await world.lease(3, perLane: 2)
         #expect(next.map(\.spec).sorted() == ["elsewhere", "first", "second"])
         #expect(next.last?.spec == "second")
@@ -100,15 +100,15 @@ import Waybill
     func `suspended and blocked lanes lease nothing, and others do`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", lane: "a:80"), StoreWorld.item("b", lane: "b:80"))
-        try await world.store.lane("a:80", .suspend(60_000), now: 1_000)
-        let request = LeaseRequest(token: "t", slots: 9, slotsPerLane: 9, now: 1_000)
-        let result = try await world.store.lease(request)
-        #expect(result.items.map(\.spec) == ["b"] && result.nextDue == 61_000)
-        try await world.store.lane("a:80", .block("status401", jitter: 1), now: 61_000)
-        let blocked = try await world.store.lease(LeaseRequest(token: "t", slots: 9, slotsPerLane: 9, now: 70_000))
-        #expect(blocked.items.isEmpty && blocked.nextDue == nil && blocked.nextProbe == 91_000)
+        try await world.at(1_000).lane("a:80", .suspend(60_000))
+        let request = LeaseRequest(token: "t", slots: 9, slotsPerLane: 9)
+        let result = try await world.at(1_000).lease(request)
+        #expect(result.items.map(\.spec) == ["b"] && result.nextDue == 60_000)
+        try await world.at(61_000).lane("a:80", .block("status401", jitter: 1))
+        let blocked = try await world.at(70_000).lease(LeaseRequest(token: "t", slots: 9, slotsPerLane: 9))
+        #expect(blocked.items.isEmpty && blocked.nextDue == nil && blocked.nextProbe == 21_000)
         #expect(try await world.store.lanes()["a:80"]?.blocked == "status401")
-        try await world.store.lane("a:80", .unblock, now: 1_000)
+        try await world.at(1_000).lane("a:80", .unblock)
         #expect(try await world.store.lanes()["a:80"] == nil)
         #expect(try await world.lease(now: 70_000).map(\.spec) == ["a"])
     }
@@ -118,7 +118,7 @@ import Waybill
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"))
         for item in try await world.lease(now: 0) { try await world.end(item, .lane("status401"), now: 0) }
-        try await world.store.lane("h:80", .block("status401", jitter: 1), now: 0)
+        try await world.at(0).lane("h:80", .block("status401", jitter: 1))
         _ = try await world.add(StoreWorld.item("d"))
         #expect(try await world.lease(now: 29_999).isEmpty)
         let probe = try await world.lease(now: 30_000)
@@ -135,9 +135,9 @@ import Waybill
         let day: Int64 = 86_400_000
         let leased = try await world.lease(now: 10 * day)[0]
         try await world.end(leased, .transient("status503", delay: 5_000), now: 10 * day)
-        let early = try await world.store.lease(
-            LeaseRequest(token: "t", slots: 1, slotsPerLane: 1, now: 10 * day + 4_999))
-        #expect(early.items.isEmpty && early.nextDue == 10 * day + 5_000)
+        let early = try await world.at(10 * day + 4_999).lease(
+            LeaseRequest(token: "t", slots: 1, slotsPerLane: 1))
+        #expect(early.items.isEmpty && early.nextDue == 1)
         // Two days back: the item must not wait for two days.
         #expect(try await world.lease(now: 8 * day).map(\.spec) == ["a"])
     }
@@ -158,7 +158,7 @@ import Waybill
         #expect(tally.bytes[.done] == 5 && tally.bytes[.failed] == 7 && tally.unfinished == 1)
         #expect(try await world.store.tally(batch: "b").total == 1)
         #expect(try await world.store.results(after: 0, limit: 9).map(\.sequence) == [1, 2])
-        #expect(try await world.store.purge(endedBefore: 150) == 1)
+        #expect(try await world.at(150).purge(olderThan: .zero) == 1)
         #expect(try await world.store.results(after: 0, limit: 9).map(\.sequence) == [2])
         #expect(try await world.store.tally(batch: nil).counts == [.failed: 1, .ready: 1])
         #expect(try await world.store.checkIntegrity() == "ok")
@@ -168,18 +168,18 @@ import Waybill
     func `a clock that was ahead does not prevent purging old items`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let ahead = 1_200
-        _ = try await world.store.enqueue((0..<ahead + 3).map { StoreWorld.item("\($0)") }, now: 0)
+        _ = try await world.at(0).enqueue((0..<ahead + 3).map { StoreWorld.item("\($0)") })
         func end(_ count: Int, at now: Int64) async throws {
             let leased = try await world.lease(count, perLane: count)
             let ends = leased.map { ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber)) }
-            _ = try await world.store.apply(ends, now: now)
+            _ = try await world.at(now).apply(ends)
         }
         try await end(ahead, at: 1_000_000)
         try await end(2, at: 100)
         try await end(1, at: 300)
-        #expect(try await world.store.purge(endedBefore: 200) == 2)
+        #expect(try await world.at(200).purge(olderThan: .zero) == 2)
         #expect(try await world.store.tally(batch: nil).counts == [.done: ahead + 1])
-        #expect(try await world.store.purge(endedBefore: 1_000_001) == ahead + 1)
+        #expect(try await world.at(1_000_001).purge(olderThan: .zero) == ahead + 1)
     }
 
     @Test(arguments: StoreKind.allCases)
@@ -192,8 +192,8 @@ import Waybill
         let first = try await world.lease()
         #expect(first.map(\.id) == [ids[0]])
         let end = ItemChange(ids[0], .ended(.delivered, lease: first[0].life.leaseNumber))
-        let request = LeaseRequest(token: StoreWorld.token, slots: 1, slotsPerLane: 1, now: 2_000)
-        let (applied, leased) = try await world.store.apply([end], thenLease: request)
+        let request = LeaseRequest(token: StoreWorld.token, slots: 1, slotsPerLane: 1)
+        let (applied, leased) = try await world.at(2_000).apply([end], thenLease: request)
         #expect(applied.map(\.isAccepted) == [true] && leased.items.map(\.id) == [ids[1]])
         #expect(try await world.states() == [.done, .leased])
     }
@@ -205,7 +205,7 @@ import Waybill
             StoreWorld.item("a", batch: "b", tags: ["red"]), StoreWorld.item("b", batch: "b"),
             StoreWorld.item("c", lane: "other:1", tags: ["red", "blue"]))
         _ = try await world.lease(1)
-        let paused = try await world.store.control(.pause, ItemSelection(batch: "b"), now: 0)
+        let paused = try await world.at(0).control(.pause, ItemSelection(batch: "b"))
         #expect(paused.changed == 2 && paused.aborts == [ids[0]])
         #expect(try await world.states() == [.leased, .paused, .ready])
         #expect(
@@ -219,8 +219,8 @@ import Waybill
         let moved = try await world.store.items(ItemSelection(states: [.paused, .leased]), after: 0, limit: 9)
         #expect(moved.map(\.id.rawValue) == [ids[0], ids[1]])
         #expect(try await world.store.items(.all, after: ids[0], limit: 1).map(\.id.rawValue) == [ids[1]])
-        _ = try await world.store.control(.resume, .all, now: 0)
-        #expect(try await world.store.control(.cancel, .all, now: 0).changed == 3)
+        _ = try await world.at(0).control(.resume, .all)
+        #expect(try await world.at(0).control(.cancel, .all).changed == 3)
         #expect(try await world.states() == [.leased, .cancelled, .cancelled])
     }
 
@@ -234,7 +234,7 @@ import Waybill
         // Failed items can be retried.
         #expect(try await world.end(leased[1], .refused("status400")).freed.isEmpty)
         #expect(try await world.store.stagedInUse(["f1", "f2", "f3"]) == ["f3"])
-        _ = try await world.store.control(.retry, .failed, now: 0)
+        _ = try await world.at(0).control(.retry, .failed)
         #expect(try await world.lease().map(\.spec) == ["b"])
     }
 }

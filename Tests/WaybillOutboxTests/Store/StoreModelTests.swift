@@ -14,7 +14,7 @@ import Testing
         var hasPurged = false
         for step in 0..<250 {
             now += Int64.random(in: 0...30_000, using: &random)
-            let stores = [pair.disk.store, pair.memory.store]
+            let stores = try await both([pair.disk, pair.memory]) { try await $0.at(now) }
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<3:
                 let item = StoreWorld.item(
@@ -26,11 +26,11 @@ import Testing
                     life: ItemLife(
                         maxAttempts: Int.random(in: 1...3, using: &random), deadline: now + 400_000,
                         onUnknown: [.fail, .retry, .ask].randomElement(using: &random)!))
-                let added = try await both(stores) { try await $0.enqueue([item], now: now) }
+                let added = try await both(stores) { try await $0.enqueue([item]) }
                 #expect(added[0] == added[1], "step \(step)")
             case 3..<6:
                 let request = LeaseRequest(
-                    token: "t", slots: Int.random(in: 1...4, using: &random), slotsPerLane: 2, now: now)
+                    token: "t", slots: Int.random(in: 1...4, using: &random), slotsPerLane: 2)
                 let results = try await both(stores) { try await $0.lease(request) }
                 // Doubtful items of several lanes that are due at the same time have no defined order.
                 let items = results.map { $0.items.sorted { $0.id < $1.id } }
@@ -38,8 +38,8 @@ import Testing
                 #expect(results[0].nextDue == results[1].nextDue, "step \(step)")
                 leases += items[0].map { ($0.id, $0.life.leaseNumber) }
             case 6 where Bool.random(using: &random):
-                let old = now - Int64.random(in: 300_000...3_000_000, using: &random)
-                let purged = try await both(stores) { try await $0.purge(endedBefore: old) }
+                let age = Duration.milliseconds(Int64.random(in: 300_000...3_000_000, using: &random))
+                let purged = try await both(stores) { try await $0.purge(olderThan: age) }
                 #expect(purged[0] == purged[1], "step \(step)")
                 hasPurged = hasPurged || purged[0] > 0
             case 6..<9:
@@ -48,10 +48,10 @@ import Testing
                     lease.id, Self.report(lease.lease, using: &random),
                     lane: Bool.random(using: &random) ? nil : .suspend(Int64.random(in: 0..<60_000, using: &random)))
                 if Bool.random(using: &random) {
-                    let applied = try await both(stores) { try await $0.apply([change], now: now) }
+                    let applied = try await both(stores) { try await $0.apply([change]) }
                     #expect(applied[0] == applied[1], "step \(step)")
                 } else {
-                    let request = LeaseRequest(token: "t", slots: 2, slotsPerLane: 2, now: now)
+                    let request = LeaseRequest(token: "t", slots: 2, slotsPerLane: 2)
                     let results = try await both(stores) { try await $0.apply([change], thenLease: request) }
                     #expect(results[0].applied == results[1].applied, "step \(step)")
                     let items = results.map { $0.leased.items.sorted { $0.id < $1.id } }
@@ -61,7 +61,7 @@ import Testing
             default:
                 let event: ItemLife.Event = [.pause, .resume, .cancel, .retry].randomElement(using: &random)!
                 let selection = ItemSelection(lane: "l\(Int.random(in: 0..<3, using: &random))")
-                let results = try await both(stores) { try await $0.control(event, selection, now: now) }
+                let results = try await both(stores) { try await $0.control(event, selection) }
                 #expect(results[0] == results[1], "step \(step)")
             }
             let seen = try await both(stores) { try await $0.items(.all, after: 0, limit: 1_000).map(ItemSummary.init) }
@@ -89,8 +89,8 @@ import Testing
         }
     }
 
-    private func both<Value>(
-        _ stores: [any OutboxStore], _ body: (any OutboxStore) async throws -> Value
+    private func both<Store, Value>(
+        _ stores: [Store], _ body: (Store) async throws -> Value
     ) async throws -> [Value] {
         [try await body(stores[0]), try await body(stores[1])]
     }

@@ -51,33 +51,37 @@ final class MemoryStore: OutboxStore {
     }
 
     private let state = Locked(State())
+    /// The clock, in milliseconds since 1970.
+    private let now: @Sendable () -> Int64
 
-    func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem] {
-        state.withLock { state in items.map { state.insert($0, now) } }
+    init(now: @escaping @Sendable () -> Int64) { self.now = now }
+
+    func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem] {
+        state.withLock { state in items.map { state.insert($0, now()) } }
     }
 
     func lease(_ request: LeaseRequest) async throws(OutboxError) -> LeaseResult {
-        state.withLock { $0.lease(request) }
+        state.withLock { $0.lease(request, now()) }
     }
 
-    func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
-        state.withLock { state in changes.map { state.apply($0, now) } }
+    func apply(_ changes: [ItemChange]) async throws(OutboxError) -> [AppliedChange] {
+        state.withLock { state in changes.map { state.apply($0, now()) } }
     }
 
     func apply(
         _ changes: [ItemChange], thenLease request: LeaseRequest
     ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult) {
-        state.withLock { state in (changes.map { state.apply($0, request.now) }, state.lease(request)) }
+        state.withLock { state in (changes.map { state.apply($0, now()) }, state.lease(request, now())) }
     }
 
     func control(
-        _ event: ItemLife.Event, _ selection: ItemSelection, now: Int64
+        _ event: ItemLife.Event, _ selection: ItemSelection
     ) async throws(OutboxError) -> ControlResult {
         state.withLock { state in
             var result = ControlResult()
             for id in state.order where state.entries[id].map({ selection.includes($0.item(id)) }) == true {
                 let before = state.entries[id]?.life
-                let (effects, freed) = state.handle(event, id, now)
+                let (effects, freed) = state.handle(event, id, now())
                 if state.entries[id]?.life != before { result.changed += 1 }
                 if effects.contains(.abort) { result.aborts.append(id) }
                 result.freed += freed
@@ -86,14 +90,14 @@ final class MemoryStore: OutboxStore {
         }
     }
 
-    func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
+    func recover(token: String) async throws(OutboxError) -> Int {
         state.withLock { state in
             var count = 0
             for id in state.order {
                 guard let entry = state.entries[id], entry.token != token else { continue }
                 guard entry.life.state == .leased || entry.life.isVerifying else { continue }
                 if entry.life.state == .leased { count += 1 }
-                _ = state.handle(.lost, id, now)
+                _ = state.handle(.lost, id, now())
             }
             return count
         }
@@ -147,8 +151,8 @@ final class MemoryStore: OutboxStore {
         state.withLock { $0.lanes.filter { $0.value != LaneLife() } }
     }
 
-    func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError) {
-        state.withLock { $0.lanes[name, default: LaneLife()].handle(event, at: now) }
+    func lane(_ name: String, _ event: LaneLife.Event) async throws(OutboxError) {
+        state.withLock { $0.lanes[name, default: LaneLife()].handle(event, at: now()) }
     }
 
     func mark(_ name: String) async throws(OutboxError) -> Int64 { state.withLock { $0.marks[name] ?? 0 } }
@@ -157,9 +161,10 @@ final class MemoryStore: OutboxStore {
         state.withLock { $0.marks[name] = max($0.marks[name] ?? 0, value) }
     }
 
-    func purge(endedBefore: Int64) async throws(OutboxError) -> Int {
+    func purge(olderThan age: Duration) async throws(OutboxError) -> Int {
         state.withLock { state in
-            let old = state.entries.filter { ($0.value.endedAt ?? .max) < endedBefore }.map(\.key)
+            let limit = now() - age.milliseconds
+            let old = state.entries.filter { ($0.value.endedAt ?? .max) < limit }.map(\.key)
             for id in old { state.entries[id] = nil }
             return old.count
         }
@@ -197,8 +202,10 @@ extension MemoryStore.State {
         lastID += 1
         // A suspended lane remains suspended.
         if lanes[item.lane] == nil { lanes[item.lane] = LaneLife() }
+        var life = item.life
+        life.deadline = item.deadline(now)
         entries[lastID] = MemoryStore.Entry(
-            new: item, life: item.life, after: after, spec: item.spec, staged: item.staged, createdAt: now)
+            new: item, life: life, after: after, spec: item.spec, staged: item.staged, createdAt: now)
         return added
     }
 
@@ -242,11 +249,11 @@ extension MemoryStore.State {
         return AppliedChange(life: entries[change.id]?.life, effects: effects, isAccepted: isAccepted, freed: freed)
     }
 
-    fileprivate mutating func lease(_ request: LeaseRequest) -> LeaseResult {
-        for id in order where entries[id]?.life.state == .waiting { _ = handle(.due, id, request.now) }
+    fileprivate mutating func lease(_ request: LeaseRequest, _ now: Int64) -> LeaseResult {
+        for id in order where entries[id]?.life.state == .waiting { _ = handle(.due, id, now) }
         var result = LeaseResult()
-        for id in candidates(request) {
-            let (effects, _) = handle(.lease, id, request.now)
+        for id in candidates(request, now) {
+            let (effects, _) = handle(.lease, id, now)
             guard let effect = effects.first, let entry = entries[id] else { continue }
             if case .finished = effect {
                 result.ended += 1
@@ -257,12 +264,13 @@ extension MemoryStore.State {
                 LeasedItem(
                     id: id, kind: entry.new.kind, lane: entry.new.lane, spec: entry.spec, life: entry.life,
                     effect: effect, idempotencyKey: entry.new.idempotencyKey, resume: entry.resume,
-                    size: entry.new.size, batch: entry.new.batch))
+                    size: entry.new.size, batch: entry.new.batch,
+                    sinceFirstAttempt: entry.life.sinceFirstAttempt(at: now)))
         }
         let waits = entries.values.compactMap { entry -> Int64? in
             switch entry.life.state {
             case .waiting: entry.life.runAt
-            case .verify where !entry.life.isVerifying && entry.life.runAt > request.now: entry.life.runAt
+            case .verify where !entry.life.isVerifying && entry.life.runAt > now: entry.life.runAt
             default: nil
             }
         }
@@ -270,18 +278,18 @@ extension MemoryStore.State {
             entries.values.filter {
                 $0.life.state == .ready && $0.after == nil || $0.life.state == .verify && !$0.life.isVerifying
             }.map(\.new.lane))
-        let suspended = lanes.filter { $0.value.suspendedUntil > request.now && busy.contains($0.key) }.values
-        result.nextDue = (waits + suspended.filter { $0.blocked == nil }.map(\.suspendedUntil)).min()
-        result.nextProbe = suspended.filter { $0.blocked != nil }.map(\.suspendedUntil).min()
+        let suspended = lanes.filter { $0.value.suspendedUntil > now && busy.contains($0.key) }.values
+        result.nextDue = (waits + suspended.filter { $0.blocked == nil }.map(\.suspendedUntil)).min().map { $0 - now }
+        result.nextProbe = suspended.filter { $0.blocked != nil }.map(\.suspendedUntil).min().map { $0 - now }
         return result
     }
 
-    private func candidates(_ request: LeaseRequest) -> [Int64] {
+    private func candidates(_ request: LeaseRequest, _ now: Int64) -> [Int64] {
         var found: [Candidate] = []
         for (name, lane) in lanes {
-            let available = lane.availableSlots(request.now, of: request.slotsPerLane) - (request.running[name] ?? 0)
+            let available = lane.availableSlots(now, of: request.slotsPerLane) - (request.running[name] ?? 0)
             let all = entries.filter { $0.value.new.lane == name }.compactMap {
-                Candidate($0.key, $0.value, lane, request.now)
+                Candidate($0.key, $0.value, lane, now)
             }
             found += all.sorted { $0.hasFailed == $1.hasFailed ? $0.order < $1.order : $1.hasFailed }.prefix(
                 max(0, available))

@@ -12,23 +12,22 @@ enum StoreKind: CaseIterable, Sendable {
 
 /// The calls of a store, so that one suite tests the store on disk and its model by the same rules.
 protocol OutboxStore: Sendable {
-    func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem]
+    func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem]
     func lease(_ request: LeaseRequest) async throws(OutboxError) -> LeaseResult
-    func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange]
+    func apply(_ changes: [ItemChange]) async throws(OutboxError) -> [AppliedChange]
     func apply(_ changes: [ItemChange], thenLease request: LeaseRequest) async throws(OutboxError)
         -> (applied: [AppliedChange], leased: LeaseResult)
-    func control(_ event: ItemLife.Event, _ selection: ItemSelection, now: Int64) async throws(OutboxError)
-        -> ControlResult
-    func recover(token: String, now: Int64) async throws(OutboxError) -> Int
+    func control(_ event: ItemLife.Event, _ selection: ItemSelection) async throws(OutboxError) -> ControlResult
+    func recover(token: String) async throws(OutboxError) -> Int
     func items(_ selection: ItemSelection, after id: Int64, limit: Int) async throws(OutboxError) -> [OutboxItem]
     func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail?
     func tally(batch: String?) async throws(OutboxError) -> OutboxTally
     func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult]
     func lanes() async throws(OutboxError) -> [String: LaneLife]
-    func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError)
+    func lane(_ name: String, _ event: LaneLife.Event) async throws(OutboxError)
     func mark(_ name: String) async throws(OutboxError) -> Int64
     func raise(_ name: String, to value: Int64) async throws(OutboxError)
-    func purge(endedBefore: Int64) async throws(OutboxError) -> Int
+    func purge(olderThan age: Duration) async throws(OutboxError) -> Int
     func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String>
     func checkIntegrity() async throws(OutboxError) -> String
     func close() async
@@ -39,19 +38,27 @@ extension SQLiteStore: OutboxStore {}
 /// A store of either kind, with helpers for tests.
 final class StoreWorld: Sendable {
     let store: any OutboxStore
+    /// The clock of the store.
+    private let clock = Watched<Int64>(0)
     private let directory: TemporaryDirectory?
     static let token = "this run"
 
     init(_ kind: StoreKind) throws {
         switch kind {
         case .memory:
-            store = MemoryStore()
+            store = MemoryStore(now: { [clock] in clock.value })
             directory = nil
         case .disk:
             let directory = try TemporaryDirectory()
-            store = try SQLiteStore(path: directory.path("queue.db"))
+            store = try SQLiteStore(path: directory.path("queue.db"), now: { [clock] in clock.value })
             self.directory = directory
         }
+    }
+
+    /// Sets the clock of the store and returns the store.
+    func at(_ now: Int64) async throws -> any OutboxStore {
+        clock.update { $0 = now }
+        return store
     }
 
     /// An item with a text as its spec.
@@ -67,20 +74,20 @@ final class StoreWorld: Sendable {
     }
 
     func add(_ items: NewItem..., now: Int64 = 0) async throws -> [Int64] {
-        try await store.enqueue(items, now: now).map(\.id)
+        try await at(now).enqueue(items).map(\.id)
     }
 
     func lease(
         _ slots: Int = 100, perLane: Int = 100, running: [String: Int] = [:], now: Int64 = 1_000
     ) async throws -> [LeasedItem] {
-        try await store.lease(
-            LeaseRequest(token: Self.token, slots: slots, slotsPerLane: perLane, running: running, now: now)
+        try await at(now).lease(
+            LeaseRequest(token: Self.token, slots: slots, slotsPerLane: perLane, running: running)
         ).items
     }
 
     @discardableResult
     func end(_ item: LeasedItem, _ ending: ItemLife.Ending, now: Int64 = 2_000) async throws -> AppliedChange {
-        try await store.apply([ItemChange(item.id, .ended(ending, lease: item.life.leaseNumber))], now: now)[0]
+        try await at(now).apply([ItemChange(item.id, .ended(ending, lease: item.life.leaseNumber))])[0]
     }
 
     func item(_ id: Int64) async throws -> OutboxItem? {

@@ -55,7 +55,7 @@ import WaybillCore
         let outbox = try await world.open()
         let core = try #require(outbox.owner)
         let ids = try await outbox.enqueue(try await world.form())
-        let request = LeaseRequest(token: core.token, slots: 1, slotsPerLane: 1, now: core.now())
+        let request = LeaseRequest(token: core.token, slots: 1, slotsPerLane: 1)
         let leased = try await core.store.lease(request).items[0]
         // Between the lease and the start.
         try await outbox.cancel(.item(ids.id))
