@@ -4,7 +4,7 @@ import WaybillCore
 
 /// The state of an outbox in the process that owns it.
 final class OutboxCore: Sendable {
-    let store: SQLiteStore
+    let store: any OutboxStore
     let spool: Spool
     let token: String
     let logger: Logger?
@@ -58,7 +58,7 @@ final class OutboxCore: Sendable {
     }
 
     private init(
-        _ store: SQLiteStore, _ spool: Spool, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
+        _ store: any OutboxStore, _ spool: Spool, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
         _ releaseOwnership: @escaping @Sendable () -> Void
     ) {
         self.releaseOwnership = releaseOwnership

@@ -5,7 +5,6 @@ import Waybill
 // Changes of items; each call is one transaction.
 
 extension SQLiteStore {
-    /// Inserts items, all or none.
     package func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem] {
         try await change { transaction in
             var lane = try PreparedStatement(transaction.db, "INSERT OR IGNORE INTO lane(name) VALUES(?)")
@@ -17,7 +16,6 @@ extension SQLiteStore {
         }
     }
 
-    /// Applies events to items and lanes. An event with an outdated lease number changes nothing.
     package func apply(_ changes: [ItemChange]) async throws(OutboxError) -> [AppliedChange] {
         try await change { try Self.apply(changes, &$0) }
     }
@@ -37,7 +35,6 @@ extension SQLiteStore {
         }
     }
 
-    /// Applies one event to all items of a selection.
     package func control(
         _ event: ItemLife.Event, _ selection: ItemSelection
     ) async throws(OutboxError) -> ControlResult {
@@ -68,7 +65,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Marks items leased by another process for verification.
+    /// Ends the leases of other tokens: the process that opens the store holds the lock, so their workers are gone.
     package func recover(token: String) async throws(OutboxError) -> Int {
         try await change { transaction in
             // All are the first of their duplicates: the search ends when as many are found as are counted.

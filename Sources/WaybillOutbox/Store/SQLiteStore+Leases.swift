@@ -4,12 +4,10 @@ import Waybill
 // Selection and leasing of the next items.
 
 extension SQLiteStore {
-    /// Leases items that can be worked on, so that no other call leases them.
     package func lease(_ request: LeaseRequest) async throws(OutboxError) -> LeaseResult {
         try await change { try Self.lease(request, &$0) }
     }
 
-    /// Applies changes and leases items in one transaction, which costs one sync of the disk instead of two.
     package func apply(
         _ changes: [ItemChange], thenLease request: LeaseRequest
     ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult) {
@@ -149,7 +147,6 @@ extension SQLiteStore {
         return try suspensions.first { $0[0] as Int64? } ?? nil
     }
 
-    /// Returns the lanes that are not in their initial state.
     package func lanes() async throws(OutboxError) -> [String: LaneLife] {
         try await group.perform { db in
             var query = try PreparedStatement(

@@ -5,14 +5,12 @@ import WaybillCore
 // Queries.
 
 extension SQLiteStore {
-    /// Returns items in the order of their numbers.
     package func items(
         _ selection: ItemSelection, after id: Int64, limit: Int
     ) async throws(OutboxError) -> [OutboxItem] {
         try await group.perform { db in try Self.rows(selection, after: id, limit: limit, db).map(\.item) }
     }
 
-    /// Returns all that is stored of an item.
     package func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail? {
         try await group.perform { db in
             var query = try PreparedStatement(
@@ -28,7 +26,6 @@ extension SQLiteStore {
         }
     }
 
-    /// Counts the items in each state.
     package func tally(batch: String?) async throws(OutboxError) -> OutboxTally {
         try await group.perform { db in
             var query: PreparedStatement
@@ -50,7 +47,6 @@ extension SQLiteStore {
         }
     }
 
-    /// Returns results in order.
     package func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult] {
         try await group.perform { db in
             var query = try PreparedStatement(
@@ -71,7 +67,6 @@ extension SQLiteStore {
         }
     }
 
-    /// Returns a number that is stored by name; 0 at first. Its value never decreases.
     package func mark(_ name: String) async throws(OutboxError) -> Int64 {
         try await group.perform { db in
             try Int64.fetchOne(db, sql: "SELECT value FROM mark WHERE name = ?", arguments: [name]) ?? 0
@@ -88,7 +83,6 @@ extension SQLiteStore {
         }
     }
 
-    /// Removes items that ended longer ago than a duration.
     package func purge(olderThan age: Duration) async throws(OutboxError) -> Int {
         var (count, last) = (0, Int64(0))
         while true {
@@ -156,7 +150,6 @@ extension SQLiteStore {
         return (old.count, canContinue ? page.last?.sequence : nil)
     }
 
-    /// Returns those of the given staged files that an item still needs.
     package func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String> {
         try await group.perform { db in
             let statement = try db.cachedStatement(sql: "SELECT 1 FROM staged WHERE name = ?")

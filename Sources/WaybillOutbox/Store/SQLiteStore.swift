@@ -6,15 +6,14 @@ import WaybillCore
 
 /// A store of items in an SQLite file.
 ///
-/// Every call is one transaction, whose effect survives a power failure.
+/// The effect of a call survives a power failure.
 ///
 /// All access uses one connection: releases of SQLite before 3.51.3 can damage a file in WAL mode when one connection
 /// writes while another checkpoints (https://www.sqlite.org/wal.html#walresetbug). The process that opens a store must
 /// hold the lock of the outbox.
-package final class SQLiteStore: Sendable {
+package final class SQLiteStore: OutboxStore {
     let group: WriteGroup
-    /// The executor on which a task performs successive transactions at the lowest cost.
-    package let executor: any TaskExecutor
+    package let executor: (any TaskExecutor)?
     private let leased = LeasedRows()
     private let now: @Sendable () -> Int64
 
@@ -91,9 +90,6 @@ package final class SQLiteStore: Sendable {
         }
     }
 
-    /// Checks the file for damage.
-    ///
-    /// - Returns: `ok`, or a description of the damage.
     package func checkIntegrity() async throws(OutboxError) -> String {
         try await group.perform { try String.fetchAll($0, sql: "PRAGMA integrity_check").joined(separator: "\n") }
     }

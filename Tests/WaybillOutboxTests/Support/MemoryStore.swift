@@ -50,6 +50,7 @@ final class MemoryStore: OutboxStore {
         }
     }
 
+    let executor: (any TaskExecutor)? = nil
     private let state = Locked(State())
     /// The clock, in milliseconds since 1970.
     private let now: @Sendable () -> Int64

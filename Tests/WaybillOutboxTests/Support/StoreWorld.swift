@@ -10,31 +10,6 @@ enum StoreKind: CaseIterable, Sendable {
     case memory, disk
 }
 
-/// The calls of a store, so that one suite tests the store on disk and its model by the same rules.
-protocol OutboxStore: Sendable {
-    func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem]
-    func lease(_ request: LeaseRequest) async throws(OutboxError) -> LeaseResult
-    func apply(_ changes: [ItemChange]) async throws(OutboxError) -> [AppliedChange]
-    func apply(_ changes: [ItemChange], thenLease request: LeaseRequest) async throws(OutboxError)
-        -> (applied: [AppliedChange], leased: LeaseResult)
-    func control(_ event: ItemLife.Event, _ selection: ItemSelection) async throws(OutboxError) -> ControlResult
-    func recover(token: String) async throws(OutboxError) -> Int
-    func items(_ selection: ItemSelection, after id: Int64, limit: Int) async throws(OutboxError) -> [OutboxItem]
-    func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail?
-    func tally(batch: String?) async throws(OutboxError) -> OutboxTally
-    func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult]
-    func lanes() async throws(OutboxError) -> [String: LaneLife]
-    func lane(_ name: String, _ event: LaneLife.Event) async throws(OutboxError)
-    func mark(_ name: String) async throws(OutboxError) -> Int64
-    func raise(_ name: String, to value: Int64) async throws(OutboxError)
-    func purge(olderThan age: Duration) async throws(OutboxError) -> Int
-    func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String>
-    func checkIntegrity() async throws(OutboxError) -> String
-    func close() async
-}
-
-extension SQLiteStore: OutboxStore {}
-
 /// A store of either kind, with helpers for tests.
 final class StoreWorld: Sendable {
     let store: any OutboxStore

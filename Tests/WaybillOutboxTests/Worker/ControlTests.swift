@@ -63,7 +63,7 @@ import Waybill
         let world = try OutboxWorld(.respond(200, body: String(repeating: "r", count: 60_000)).delayed(until: gate))
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.form())
-        let store = try #require(outbox.owner?.store)
+        let store = try #require(outbox.owner?.store as? SQLiteStore)
         let run = Task { try await outbox.runUntilIdle(session: world.session) }
         _ = try await world.server.request(0)
         // No additional page: the response does not fit.

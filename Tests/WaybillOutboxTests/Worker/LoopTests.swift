@@ -14,7 +14,7 @@ import WaybillCore
         let outbox = try await world.open(configuration)
         let count = 20
         for number in 0..<count { try await outbox.enqueue(try await world.form("\(number)")) }
-        let store = try #require(outbox.owner?.store)
+        let store = try #require(outbox.owner?.store as? SQLiteStore)
         let commits = WritingCommits()
         try await store.group.perform { $0.add(transactionObserver: commits, extent: .databaseLifetime) }
         // The first write reveals how many changes there were before.
@@ -38,7 +38,7 @@ import WaybillCore
         try await outbox.enqueue(try await world.form())
         let run = Task { try await outbox.run(session: world.session) }
         try await world.server.waitUntil { $0.requests.first?.isComplete == true }
-        let store = try #require(outbox.owner?.store)
+        let store = try #require(outbox.owner?.store as? SQLiteStore)
         // Bypasses the connection, which has no page of the file in memory.
         try await store.releasePages()
         let size = try world.directory.size("outbox/queue.db")

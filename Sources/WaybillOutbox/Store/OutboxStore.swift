@@ -1,0 +1,77 @@
+/// The storage of the items of an outbox, shared by all workers that open it.
+///
+/// A call returns when its effect is durable. Changes of one call are made together or not at all, except where noted.
+/// Times are those of the store's clock; callers pass and receive delays.
+package protocol OutboxStore: Sendable {
+    /// The executor on which a task performs successive calls at the lowest cost; `nil` for the default executor.
+    var executor: (any TaskExecutor)? { get }
+
+    /// Inserts items. An item with a known idempotency key or deduplication key is not inserted again.
+    func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem]
+
+    /// Leases items that can be worked on, so that no other call leases them.
+    func lease(_ request: LeaseRequest) async throws(OutboxError) -> LeaseResult
+
+    /// Applies events to items and lanes. An event with an outdated lease number changes no item.
+    func apply(_ changes: [ItemChange]) async throws(OutboxError) -> [AppliedChange]
+
+    /// Applies changes and leases items in one transaction, which costs one sync of the disk instead of two.
+    func apply(
+        _ changes: [ItemChange], thenLease request: LeaseRequest
+    ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult)
+
+    /// Ends the leases of workers that are gone, so that their items are verified.
+    ///
+    /// - Parameter token: The token of the calling worker, whose leases are kept.
+    /// - Returns: The number of interrupted deliveries.
+    /// - Throws: ``OutboxError``.
+    func recover(token: String) async throws(OutboxError) -> Int
+
+    /// Applies an event to all items of a selection, in several transactions if there are many.
+    func control(
+        _ event: ItemLife.Event, _ selection: ItemSelection
+    ) async throws(OutboxError) -> ControlResult
+
+    /// Returns the lanes that are not in their initial state.
+    func lanes() async throws(OutboxError) -> [String: LaneLife]
+
+    /// Applies an event to a lane.
+    func lane(_ name: String, _ event: LaneLife.Event) async throws(OutboxError)
+
+    /// Returns items in the order of their IDs.
+    func items(
+        _ selection: ItemSelection, after id: Int64, limit: Int
+    ) async throws(OutboxError) -> [OutboxItem]
+
+    /// Returns everything that is stored of an item.
+    func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail?
+
+    /// Counts the items in each state.
+    func tally(batch: String?) async throws(OutboxError) -> OutboxTally
+
+    /// Returns results in the order of their sequence numbers, which increase but need not be consecutive. After a
+    /// result was returned, no result with a smaller number is added.
+    func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult]
+
+    /// Returns a number that is stored by name, one for each consumer of results; 0 at first. It never decreases.
+    func mark(_ name: String) async throws(OutboxError) -> Int64
+
+    /// Increases a number that is stored by name.
+    func raise(_ name: String, to value: Int64) async throws(OutboxError)
+
+    /// Removes items that ended longer ago than a duration, in several transactions if there are many.
+    ///
+    /// - Returns: The number of removed items.
+    func purge(olderThan age: Duration) async throws(OutboxError) -> Int
+
+    /// Returns those of the given staged files that an item still needs.
+    func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String>
+
+    /// Checks the stored items for damage.
+    ///
+    /// - Returns: `ok`, or a description of the damage.
+    func checkIntegrity() async throws(OutboxError) -> String
+
+    /// Waits for pending calls and closes the store. Later calls fail with ``OutboxError/Code/closed``.
+    func close() async
+}
