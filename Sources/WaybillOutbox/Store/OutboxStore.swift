@@ -20,6 +20,15 @@ package protocol OutboxStore: Sendable {
         _ changes: [ItemChange], thenLease request: LeaseRequest
     ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult)
 
+    /// Renews the leases of a worker, and reports whether it still holds each of them.
+    ///
+    /// - Parameters:
+    ///   - leases: The leases of the worker's deliveries in progress.
+    ///   - token: The token of the worker.
+    /// - Returns: The status of each lease, in the same order.
+    /// - Throws: ``OutboxError``.
+    func renew(_ leases: [HeldLease], token: String) async throws(OutboxError) -> [LeaseStatus]
+
     /// Ends the leases of workers that are gone, so that their items are verified.
     ///
     /// - Parameter token: The token of the calling worker, whose leases are kept.
@@ -74,4 +83,34 @@ package protocol OutboxStore: Sendable {
 
     /// Waits for pending calls and closes the store. Later calls fail with ``OutboxError/Code/closed``.
     func close() async
+}
+
+/// A lease, as its worker knows it.
+package struct HeldLease: Sendable, Hashable {
+    /// The ID of the item.
+    package var item: Int64
+    /// The lease number.
+    package var number: Int64
+
+    package init(item: Int64, number: Int64) {
+        self.item = item
+        self.number = number
+    }
+}
+
+/// The status of a lease.
+package enum LeaseStatus: Sendable, Hashable {
+    case held
+    /// The worker holds the lease. The delivery is to be stopped, because the item is to be paused or cancelled.
+    case stopRequested
+    /// The lease has ended: results under its number are ignored.
+    case lost
+}
+
+extension ItemLife {
+    /// Returns the status of a lease of this item.
+    package func status(ofLease number: Int64) -> LeaseStatus {
+        guard number == leaseNumber, state == .leased || isVerifying else { return .lost }
+        return state == .leased && pendingRequest != .nothing ? .stopRequested : .held
+    }
 }

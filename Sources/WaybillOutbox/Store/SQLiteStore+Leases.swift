@@ -16,6 +16,16 @@ extension SQLiteStore {
         }
     }
 
+    /// Reports the status of leases, which last as long as their worker's process.
+    package func renew(_ leases: [HeldLease], token: String) async throws(OutboxError) -> [LeaseStatus] {
+        try await change { transaction in
+            try leases.map { lease in
+                guard let row = try transaction.item(lease.item), row.token == token else { return .lost }
+                return row.life.status(ofLease: lease.number)
+            }
+        }
+    }
+
     private static func lease(_ request: LeaseRequest, _ transaction: inout ItemTransaction) throws -> LeaseResult {
         let now = transaction.now
         try wake(&transaction)

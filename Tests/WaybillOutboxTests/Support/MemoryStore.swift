@@ -3,7 +3,7 @@ import WaybillCore
 
 @testable import WaybillOutbox
 
-/// Items in memory: the model for the store on disk.
+/// Items in memory: the model for the store on disk, and with a lease duration for a store of several machines.
 final class MemoryStore: OutboxStore {
     fileprivate struct Entry {
         var new: NewItem
@@ -33,6 +33,8 @@ final class MemoryStore: OutboxStore {
         var lanes: [String: LaneLife] = [:]
         var marks: [String: Int64] = [:]
         var lastID: Int64 = 0
+        /// The time at which the leases of each worker end.
+        var workers: [String: Int64] = [:]
 
         var order: [Int64] { entries.keys.sorted() }
 
@@ -54,15 +56,38 @@ final class MemoryStore: OutboxStore {
     private let state = Locked(State())
     /// The clock, in milliseconds since 1970.
     private let now: @Sendable () -> Int64
+    /// The time after which the leases of a worker end; `nil` if the leases of all other workers end at a recovery.
+    private let leaseDuration: Duration?
 
-    init(now: @escaping @Sendable () -> Int64) { self.now = now }
+    init(leaseDuration: Duration? = nil, now: @escaping @Sendable () -> Int64) {
+        self.leaseDuration = leaseDuration
+        self.now = now
+    }
+
+    /// Keeps the leases of a worker for another lease duration.
+    private func keep(_ token: String, _ state: inout State) {
+        if let leaseDuration { state.workers[token] = now() + leaseDuration.milliseconds }
+    }
+
+    func renew(_ leases: [HeldLease], token: String) async throws(OutboxError) -> [LeaseStatus] {
+        state.withLock { state in
+            keep(token, &state)
+            return leases.map { lease in
+                guard let entry = state.entries[lease.item], entry.token == token else { return .lost }
+                return entry.life.status(ofLease: lease.number)
+            }
+        }
+    }
 
     func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem] {
         state.withLock { state in items.map { state.insert($0, now()) } }
     }
 
     func lease(_ request: LeaseRequest) async throws(OutboxError) -> LeaseResult {
-        state.withLock { $0.lease(request, now()) }
+        state.withLock { state in
+            keep(request.token, &state)
+            return state.lease(request, now())
+        }
     }
 
     func apply(_ changes: [ItemChange]) async throws(OutboxError) -> [AppliedChange] {
@@ -72,7 +97,10 @@ final class MemoryStore: OutboxStore {
     func apply(
         _ changes: [ItemChange], thenLease request: LeaseRequest
     ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult) {
-        state.withLock { state in (changes.map { state.apply($0, now()) }, state.lease(request, now())) }
+        state.withLock { state in
+            keep(request.token, &state)
+            return (changes.map { state.apply($0, now()) }, state.lease(request, now()))
+        }
     }
 
     func control(
@@ -94,8 +122,11 @@ final class MemoryStore: OutboxStore {
     func recover(token: String) async throws(OutboxError) -> Int {
         state.withLock { state in
             var count = 0
+            keep(token, &state)
+            let living = state.workers.filter { $0.value > now() }.keys
             for id in state.order {
                 guard let entry = state.entries[id], entry.token != token else { continue }
+                if leaseDuration != nil, let holder = entry.token, living.contains(holder) { continue }
                 guard entry.life.state == .leased || entry.life.isVerifying else { continue }
                 if entry.life.state == .leased { count += 1 }
                 _ = state.handle(.lost, id, now())
