@@ -1,3 +1,4 @@
+import FoundationEssentials
 import GRDB
 import TestSupport
 import Waybill
@@ -8,26 +9,79 @@ import WaybillCore
 /// The stores that one suite tests by the same rules.
 enum StoreKind: CaseIterable, Sendable {
     case memory, disk
+    /// A store of several machines in memory, whose leases end unless their worker renews them.
+    case shared
 }
 
-/// A store of either kind, with helpers for tests.
+/// A store of any kind, with helpers for tests.
 final class StoreWorld: Sendable {
     let store: any OutboxStore
     /// The clock of the store.
-    private let clock = Watched<Int64>(0)
+    private let clock: Watched<Int64>
+    private let kind: StoreKind
     private let directory: TemporaryDirectory?
     static let token = "this run"
+    /// The time after which leases of a store of several machines end.
+    static let leaseDuration = Duration.seconds(60)
 
-    init(_ kind: StoreKind) throws {
+    convenience init(_ kind: StoreKind) throws {
+        let clock = Watched<Int64>(0)
         switch kind {
-        case .memory:
-            store = MemoryStore(now: { [clock] in clock.value })
-            directory = nil
-        case .disk:
-            let directory = try TemporaryDirectory()
-            store = try SQLiteStore(path: directory.path("queue.db"), now: { [clock] in clock.value })
-            self.directory = directory
+        case .memory: self.init(kind, clock, MemoryStore(now: { clock.value }))
+        case .shared:
+            self.init(kind, clock, MemoryStore(leaseDuration: Self.leaseDuration, now: { clock.value }))
+        case .disk: try self.init(clock, copying: nil)
         }
+    }
+
+    private init(_ kind: StoreKind, _ clock: Watched<Int64>, _ store: any OutboxStore) {
+        (self.kind, self.clock, self.store, directory) = (kind, clock, store, nil)
+    }
+
+    /// A store on disk, with the files of another one as they are now.
+    private init(_ clock: Watched<Int64>, copying other: TemporaryDirectory?) throws {
+        let directory = try TemporaryDirectory()
+        for name in ["queue.db", "queue.db-wal"] {
+            if let other { try directory.write(name, other.read(name)) }
+        }
+        kind = .disk
+        self.clock = clock
+        self.directory = directory
+        store = try SQLiteStore(path: directory.path("queue.db"), now: { clock.value })
+    }
+
+    /// Returns the store as it is after a crash of all workers, and of the store unless it is on another machine.
+    func crashed() throws -> StoreWorld {
+        kind == .disk ? try StoreWorld(clock, copying: directory) : self
+    }
+
+    /// Ends the leases of all other workers, as the next run or another machine does when those workers are gone.
+    func recover(as token: String) async throws -> Int {
+        if kind == .shared { clock.update { $0 += Self.leaseDuration.milliseconds } }
+        return try await store.recover(token: token)
+    }
+
+    func renew(_ leases: [HeldLease], as token: String = StoreWorld.token) async throws -> [LeaseStatus] {
+        try await store.renew(leases, token: token)
+    }
+
+    /// Everything that the store reports, as text.
+    func snapshot() async throws -> [String] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        var lines: [String] = []
+        for item in try await store.items(.all, after: 0, limit: 1_000) {
+            let detail = try await store.detail(item.id.rawValue)
+            lines.append(String(decoding: try encoder.encode(detail), as: UTF8.self))
+        }
+        let results = try await store.results(after: 0, limit: 1_000)
+        lines.append(String(decoding: try encoder.encode(results), as: UTF8.self))
+        lines.append(String(decoding: try encoder.encode(try await store.lanes()), as: UTF8.self))
+        let tally = try await store.tally(batch: nil)
+        lines += OutboxState.allCases.map { "\($0) \(tally[$0]) \(tally.bytes[$0] ?? 0)" }
+        lines.append("reader \(try await store.mark("reader")), last \(try await store.mark(OutboxMark.sequence))")
+        lines.append("staged \(try await store.stagedInUse(["f"]))")
+        return lines
     }
 
     /// Sets the clock of the store and returns the store.
@@ -72,6 +126,10 @@ final class StoreWorld: Sendable {
     func states() async throws -> [OutboxState] {
         try await store.items(.all, after: 0, limit: 1_000).map(\.state)
     }
+}
+
+extension LeasedItem {
+    var held: HeldLease { HeldLease(item: id, number: life.leaseNumber) }
 }
 
 extension SQLiteStore {

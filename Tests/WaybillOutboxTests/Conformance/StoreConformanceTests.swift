@@ -44,7 +44,7 @@ import Waybill
         let world = try StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
         let old = try await world.lease()[0]
-        #expect(try await world.at(1_500).recover(token: "the next run") == 1)
+        #expect(try await world.recover(as: "the next run") == 1)
         #expect(try await world.states() == [.verify])
         let late = try await world.at(2_000).apply(
             [ItemChange(id, .ended(.delivered, lease: old.life.leaseNumber), response: StoredResponse())])
@@ -62,14 +62,14 @@ import Waybill
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"))
         _ = try await world.lease(2)
-        #expect(try await world.at(0).recover(token: StoreWorld.token) == 0)
+        #expect(try await world.recover(as: StoreWorld.token) == 0)
         #expect(try await world.states() == [.leased, .leased, .ready])
-        #expect(try await world.at(0).recover(token: "another") == 2)
+        #expect(try await world.recover(as: "another") == 2)
         #expect(try await world.states() == [.verify, .verify, .ready])
         // An interrupted verification starts again.
         let asking = try await world.lease(1)
         #expect(asking.map(\.effect) == [.verify(lease: 2)])
-        #expect(try await world.at(0).recover(token: "a third") == 0)
+        #expect(try await world.recover(as: "a third") == 0)
         #expect(try await world.lease(1, now: 1_000).map(\.effect) == [.verify(lease: 3)])
     }
 
@@ -81,7 +81,7 @@ import Waybill
             StoreWorld.item("elsewhere", lane: "other:80"))
         #expect(try await world.lease(2, perLane: 1).map(\.spec) == ["first", "elsewhere"])
         #expect(try await world.lease(5, perLane: 1, running: ["h:80": 1, "other:80": 1]).isEmpty)
-        _ = try await world.at(0).recover(token: "next")
+        _ = try await world.recover(as: "next")
         let next = try await world.lease(3, perLane: 2)
         #expect(next.map(\.spec).sorted() == ["elsewhere", "first", "second"])
         #expect(next.last?.spec == "second")
