@@ -69,6 +69,14 @@ package struct ItemLife: Sendable, Hashable, Codable {
         case verify
         /// Sends the item from the start, regardless of the outcome of earlier attempts.
         case retry
+
+        /// The lease number of a report; `nil` for other events.
+        package var lease: Int64? {
+            switch self {
+            case .ended(_, let lease), .verdict(_, let lease), .progressed(let lease), .setBack(_, let lease): lease
+            default: nil
+            }
+        }
     }
 
     /// The outcome of a delivery.

@@ -18,7 +18,8 @@ final class OutboxCore: Sendable {
     let isDelivering = Locked(false)
     /// Called when another process requests to deliver.
     private let releaseOwnership: @Sendable () -> Void
-    private let lock: OwnerLock
+    /// The lock of the outbox's directory, held as long as this object exists.
+    private let lock: OwnerLock?
     private let server = Locked<OwnerServer?>(nil)
 
     /// Takes over the outbox: opens the queue, marks interrupted deliveries for verification, opens the socket.
@@ -35,8 +36,8 @@ final class OutboxCore: Sendable {
         }
         try syncDirectory(directory.path)
         let core = OutboxCore(
-            store, Spool(directory: directory.spool, operations: configuration.spoolOperations), lock, configuration,
-            releaseOwnership)
+            store, Spool(directory: directory.spool, operations: configuration.spoolOperations), configuration,
+            token: lock.token, lock: lock, releaseOwnership: releaseOwnership)
         do {
             let lost = try await store.recover(token: lock.token)
             if lost > 0 {
@@ -57,15 +58,15 @@ final class OutboxCore: Sendable {
         return core
     }
 
-    private init(
-        _ store: any OutboxStore, _ spool: Spool, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
-        _ releaseOwnership: @escaping @Sendable () -> Void
+    init(
+        _ store: any OutboxStore, _ spool: Spool, _ configuration: Outbox.Configuration, token: String,
+        lock: OwnerLock? = nil, releaseOwnership: @escaping @Sendable () -> Void = {}
     ) {
         self.releaseOwnership = releaseOwnership
         self.store = store
         self.spool = spool
         self.lock = lock
-        token = lock.token
+        self.token = token
         logger = configuration.logger
     }
 
@@ -140,6 +141,26 @@ final class OutboxCore: Sendable {
         for task in running.withLock({ $0.values.compactMap(\.task) }) { task.cancel() }
     }
 
+    /// The leases of the deliveries in progress.
+    var leases: [HeldLease] {
+        running.withLock { running in running.map { HeldLease(item: $0, number: $1.lease) } }
+    }
+
+    /// Removes deliveries that have ended, unless their items have been leased again.
+    func removeEnded(_ results: [ItemChange]) {
+        running.withLock { running in
+            for result in results where running[result.id]?.lease == result.event.lease { running[result.id] = nil }
+        }
+    }
+
+    /// Stops the deliveries with the given leases.
+    func stop(_ leases: [HeldLease]) {
+        let tasks = running.withLock { running in
+            leases.compactMap { running[$0.item]?.lease == $0.number ? running[$0.item]?.task : nil }
+        }
+        for task in tasks { task.cancel() }
+    }
+
     /// Starts the task of an item.
     func begin(_ id: Int64, _ delivery: RunningDelivery, _ work: @escaping @Sendable () async -> Void) {
         let wasAborted = running.withLock { running in
@@ -165,5 +186,7 @@ final class OutboxCore: Sendable {
 struct RunningDelivery: Sendable {
     var item: RunningItem
     var lane: String
+    /// The lease number.
+    var lease: Int64
     var task: Task<Void, Never>?
 }

@@ -6,6 +6,12 @@ package protocol OutboxStore: Sendable {
     /// The executor on which a task performs successive calls at the lowest cost; `nil` for the default executor.
     var executor: (any TaskExecutor)? { get }
 
+    /// The time after which the leases of a worker end unless it renews them; `nil` if they last as long as its process.
+    var leaseDuration: Duration? { get }
+
+    /// An element for each change that another process makes; finished if other processes make none.
+    var wakeups: AsyncStream<Void> { get }
+
     /// Inserts items. An item with a known idempotency key or deduplication key is not inserted again.
     func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem]
 

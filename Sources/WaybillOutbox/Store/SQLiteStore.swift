@@ -14,6 +14,10 @@ import WaybillCore
 package final class SQLiteStore: OutboxStore {
     let group: WriteGroup
     package let executor: (any TaskExecutor)?
+    /// None: the lock of the outbox ends with the process.
+    package var leaseDuration: Duration? { nil }
+    /// Finished: only the process with the lock of the outbox opens the file.
+    package var wakeups: AsyncStream<Void> { AsyncStream { $0.finish() } }
     private let leased = LeasedRows()
     private let now: @Sendable () -> Int64
 

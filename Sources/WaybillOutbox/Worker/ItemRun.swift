@@ -14,7 +14,7 @@ struct ItemRun: Sendable {
         switch item.effect {
         case .deliver(let attempt, let lease): await deliver(attempt, lease)
         case .verify(let lease): await verify(lease)
-        default: ItemChange(item.id, .lost)
+        default: ItemChange(item.id, .ended(.aborted, lease: item.life.leaseNumber))
         }
     }
 

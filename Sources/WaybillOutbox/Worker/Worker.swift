@@ -35,6 +35,10 @@ final class Worker: Sendable {
         let cleaner = Task {
             while (try? await Task.sleep(for: Self.cleaningInterval)) != nil { try? await clean() }
         }
+        let wakeups = Task { for await _ in core.store.wakeups { core.signalChange() } }
+        let keeper = core.store.leaseDuration.map { duration in
+            Task { await LeaseKeeper(core, duration: duration).run() }
+        }
         // On the executor of the commits, and in a separate task: results are stored after a cancellation, too.
         let loop = Task(executorPreference: core.store.executor) {
             await Result { () async throws(OutboxError) in
@@ -49,7 +53,7 @@ final class Worker: Sendable {
             core.stopRunning()
             core.signalChange()
         }
-        for task in [pump, cleaner] {
+        for task in [pump, cleaner, wakeups, keeper].compactMap(\.self) {
             task.cancel()
             await task.value
         }
@@ -106,7 +110,7 @@ final class Worker: Sendable {
             id: OutboxID(rawValue: item.id), attempt: item.life.attempts, isVerifying: false, acknowledged: 0,
             total: item.size, bytesPerSecond: 0, batch: item.batch)
         if case .verify = item.effect { shown.isVerifying = true }
-        core.begin(item.id, RunningDelivery(item: shown, lane: item.lane)) { [self] in
+        core.begin(item.id, RunningDelivery(item: shown, lane: item.lane, lease: item.life.leaseNumber)) { [self] in
             let result = await ItemRun(worker: self, item: item).run()
             results.withLock { $0.append(result) }
             core.signalChange()

@@ -84,7 +84,7 @@ struct WorkerLoop {
                 core.logger?.warning("a late result was ignored", metadata: ["item": "\(result.id)"])
             }
         }
-        core.running.withLock { running in for result in results { running[result.id] = nil } }
+        core.removeEnded(results)
     }
 
     /// Whether to continue after a failure: a result is never dropped because the disk is full.
@@ -116,7 +116,7 @@ struct WorkerLoop {
         while true {
             let seen = core.signal.value
             results += worker.takeResults()
-            core.running.withLock { running in for result in results { running[result.id] = nil } }
+            core.removeEnded(results)
             if core.running.withLock({ $0.isEmpty }) { return }
             await core.signal.wait(ignoresCancellation: true) { $0 != seen }
         }

@@ -1,3 +1,4 @@
+import TestSupport
 import Waybill
 import WaybillCore
 
@@ -53,15 +54,20 @@ final class MemoryStore: OutboxStore {
     }
 
     let executor: (any TaskExecutor)? = nil
+    let wakeups: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+    /// The number of renewals, and whether they fail.
+    let renewals = Watched((count: 0, fail: false))
     private let state = Locked(State())
     /// The clock, in milliseconds since 1970.
     private let now: @Sendable () -> Int64
     /// The time after which the leases of a worker end; `nil` if the leases of all other workers end at a recovery.
-    private let leaseDuration: Duration?
+    let leaseDuration: Duration?
 
     init(leaseDuration: Duration? = nil, now: @escaping @Sendable () -> Int64) {
         self.leaseDuration = leaseDuration
         self.now = now
+        (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Keeps the leases of a worker for another lease duration.
@@ -70,7 +76,12 @@ final class MemoryStore: OutboxStore {
     }
 
     func renew(_ leases: [HeldLease], token: String) async throws(OutboxError) -> [LeaseStatus] {
-        state.withLock { state in
+        let fails = renewals.update { renewals in
+            renewals.count += 1
+            return renewals.fail
+        }
+        guard !fails else { throw OutboxError(.storageFailed, "The store cannot be reached.") }
+        return state.withLock { state in
             keep(token, &state)
             return leases.map { lease in
                 guard let entry = state.entries[lease.item], entry.token == token else { return .lost }
@@ -80,7 +91,8 @@ final class MemoryStore: OutboxStore {
     }
 
     func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem] {
-        state.withLock { state in items.map { state.insert($0, now()) } }
+        defer { wake.yield() }
+        return state.withLock { state in items.map { state.insert($0, now()) } }
     }
 
     func lease(_ request: LeaseRequest) async throws(OutboxError) -> LeaseResult {

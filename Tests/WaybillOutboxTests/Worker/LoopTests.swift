@@ -62,7 +62,7 @@ import WaybillCore
         let isCancelled = Watched<Bool?>(nil)
         let shown = RunningItem(
             id: ids.id, attempt: 1, isVerifying: false, acknowledged: 0, total: nil, bytesPerSecond: 0, batch: nil)
-        core.begin(leased.id, RunningDelivery(item: shown, lane: leased.lane)) {
+        core.begin(leased.id, RunningDelivery(item: shown, lane: leased.lane, lease: leased.life.leaseNumber)) {
             let forever = Observed(false)
             await forever.wait { $0 }
             isCancelled.update { $0 = Task.isCancelled }

@@ -1,0 +1,60 @@
+import Logging
+import WaybillCore
+
+/// Renews the leases of a worker, for a store whose leases end.
+///
+/// A delivery is stopped if its lease was lost or if its item is to be paused or cancelled. All deliveries are stopped
+/// if no renewal has succeeded for half a lease: then no byte is sent after the lease has ended, by the monotonic clock
+/// of this machine.
+struct LeaseKeeper: Sendable {
+    private let core: OutboxCore
+    private let duration: Duration
+
+    init(_ core: OutboxCore, duration: Duration) {
+        self.core = core
+        self.duration = duration
+    }
+
+    /// Renews until the task is cancelled.
+    func run() async {
+        let last = Observed(ContinuousClock.now)
+        await withTaskGroup { group in
+            // Concurrently, because a renewal may take arbitrarily long.
+            group.addTask { await stopUnrenewed(last) }
+            group.addTask {
+                repeat {
+                    let start = ContinuousClock.now
+                    if await renew() { last.update { $0 = start } }
+                } while (try? await Task.sleep(for: duration / 4)) != nil
+            }
+        }
+    }
+
+    /// Renews all leases, and ends those of workers that are gone.
+    ///
+    /// - Returns: Whether the store was reached.
+    private func renew() async -> Bool {
+        let leases = core.leases
+        do throws(OutboxError) {
+            let statuses = try await core.store.renew(leases, token: core.token)
+            core.stop(zip(leases, statuses).filter { $1 != .held }.map(\.0))
+            if try await core.store.recover(token: core.token) > 0 { core.signalChange() }
+            return true
+        } catch {
+            core.logger?.error("renewing leases failed", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    private func stopUnrenewed(_ last: Observed<ContinuousClock.Instant>) async {
+        while !Task.isCancelled {
+            let limit = last.value + duration / 2
+            if ContinuousClock.now >= limit {
+                core.stopRunning()
+                try? await Task.sleep(for: duration / 4)
+            } else {
+                try? await Task.sleep(until: limit)
+            }
+        }
+    }
+}
