@@ -66,7 +66,7 @@ PACKAGING := ^CLITests\.(DistTests|InstallTests|DockerfileTests)
 FILES := ^(TidyTests|SetupTests)\.
 
 # Suites in which threads meet. One clean run proves little, so they are run THREAD_ROUNDS times.
-THREADING := ^(WaybillCurlTests|WaybillTests|IntegrationTests|WaybillOutboxTests\.(Owner|Delivery|Control|Source))
+THREADING := ^(WaybillCurlTests|WaybillTests|WaybillPostgresTests|IntegrationTests|WaybillOutboxTests\.(Owner|Delivery|Control|Source))
 
 # The command with Swift's libraries inside, so that it runs where Swift is not installed. WAYBILL_PROGRAM names one that is
 # built already.
@@ -139,24 +139,24 @@ plain: setup ## the tests of images with kernels in plain Swift instead of C
 
 thread: setup ## all tests of code once under the thread sanitizer, those with threads several times
 	$(call say,Thread sanitizer)
-	@swift build --build-tests --sanitize=thread --scratch-path .build-thread
+	@swift build --build-tests --enable-all-traits --sanitize=thread --scratch-path .build-thread
 	@$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 \
-		swift test --skip-build --sanitize=thread --scratch-path .build-thread --skip '$(PICTURES)' --skip '$(PACKAGING)' --skip '$(FILES)'
+		swift test --skip-build --enable-all-traits --sanitize=thread --scratch-path .build-thread --skip '$(PICTURES)' --skip '$(PACKAGING)' --skip '$(FILES)'
 	@$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 \
-		swift test --skip-build --sanitize=thread --scratch-path .build-thread --filter '$(PICTURES)'
+		swift test --skip-build --enable-all-traits --sanitize=thread --scratch-path .build-thread --filter '$(PICTURES)'
 	@for round in $$(seq $(THREAD_ROUNDS)); do \
 		printf '\n==> Thread sanitizer, round %s of %s\n' $$round $(THREAD_ROUNDS); \
-		$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 swift test --skip-build --sanitize=thread \
+		$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 swift test --skip-build --enable-all-traits --sanitize=thread \
 			--scratch-path .build-thread --filter '$(THREADING)'; \
 	done
 
 address: setup ## all tests of code under the address and leak sanitizers
 	$(call say,Address sanitizer)
-	@swift build --build-tests --sanitize=address --scratch-path .build-address
+	@swift build --build-tests --enable-all-traits --sanitize=address --scratch-path .build-address
 	@$(SANITIZED) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp:print_suppressions=0 \
-		swift test --skip-build --sanitize=address --scratch-path .build-address --skip '$(PICTURES)' --skip '$(PACKAGING)' --skip '$(FILES)'
+		swift test --skip-build --enable-all-traits --sanitize=address --scratch-path .build-address --skip '$(PICTURES)' --skip '$(PACKAGING)' --skip '$(FILES)'
 	@$(SANITIZED) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp:print_suppressions=0 \
-		swift test --skip-build --sanitize=address --scratch-path .build-address --filter '$(PICTURES)'
+		swift test --skip-build --enable-all-traits --sanitize=address --scratch-path .build-address --filter '$(PICTURES)'
 
 lint: ## layout and documentation rules
 	$(call say,Lint)

@@ -29,6 +29,11 @@ let kernels: [SwiftSetting] =
 let c: [CSetting] = optimized + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
 let images: BuildSettingCondition = .when(traits: ["Images"])
+let shared: BuildSettingCondition = .when(traits: ["Shared"])
+
+// Our own build enables `Shared`, too: as a default and not by a flag, so that the packages of samples pass the same
+// defines and reuse the build of the root package.
+let defaults: Set = ["Images", "Stores", "Outbox", "Command"]
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -56,10 +61,11 @@ let package = Package(
         .executable(name: "waybill", targets: ["WaybillCLI"]),
     ],
     traits: [
-        .default(enabledTraits: ["Images", "Stores", "Outbox", "Command"]),
+        .default(enabledTraits: isStrict ? defaults.union(["Shared"]) : defaults),
         .trait(name: "Images", description: "PNG and WebP images as input: needs the headers of libpng and libwebp."),
         .trait(name: "Stores", description: "What WaybillStores needs: swift-crypto."),
         .trait(name: "Outbox", description: "What WaybillOutbox needs: GRDB."),
+        .trait(name: "Shared", description: "Outboxes in PostgreSQL: needs the headers of libpq."),
         .trait(
             name: "Command", description: "What the command needs: swift-argument-parser; and the other traits.",
             enabledTraits: ["Images", "Stores", "Outbox"]),
@@ -80,6 +86,9 @@ let package = Package(
             linkerSettings: ["png16", "webp", "webpdemux"].map { .linkedLibrary($0, images) }),
         .target(name: "CWaybillCurl", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CWaybillChecksum", cSettings: c),
+        .target(
+            name: "CWaybillPostgres", cSettings: c + [.define("WAYBILL_SHARED", shared)],
+            linkerSettings: [.linkedLibrary("pq", shared)]),
 
         // Shared types.
         .target(name: "WaybillCore", dependencies: [httpTypes], swiftSettings: swift),
@@ -111,6 +120,8 @@ let package = Package(
             name: "WaybillOutbox",
             dependencies: ["WaybillCore", "WaybillMultipart", "Waybill", grdb, sqlite, httpTypes, logging],
             swiftSettings: swift),
+        .target(
+            name: "WaybillPostgres", dependencies: ["WaybillCore", "CWaybillPostgres"], swiftSettings: swift),
 
         // Adapters and test support.
         .target(name: "WaybillFoundation", dependencies: ["Waybill", "WaybillCore"], swiftSettings: swift),
@@ -180,6 +191,9 @@ let package = Package(
                 "WaybillOutbox", "OutboxTestHelper", "Waybill", "WaybillTesting", "TestSupport", grdb, httpTypes,
                 logging,
             ],
+            swiftSettings: swift),
+        .testTarget(
+            name: "WaybillPostgresTests", dependencies: ["WaybillPostgres", "WaybillCore", "TestSupport"],
             swiftSettings: swift),
         .testTarget(
             name: "WaybillFoundationTests",

@@ -19,9 +19,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("dnf", "git sqlite-devel libpng-devel libwebp-devel\n"),
-        ("zypper", "git sqlite3-devel libpng16-devel libwebp-devel\n"), ("pacman", "git sqlite libpng libwebp\n"),
-        ("apk", "git sqlite-dev libpng-dev libwebp-dev\n"),
+        ("dnf", "git sqlite-devel libpng-devel libwebp-devel libpq-devel\n"),
+        ("zypper", "git sqlite3-devel libpng16-devel libwebp-devel postgresql-devel\n"),
+        ("pacman", "git sqlite libpng libwebp postgresql-libs\n"),
+        ("apk", "git sqlite-dev libpng-dev libwebp-dev libpq-dev\n"),
     ])
     func `the tests need SQLite on other systems too`(_ manager: String, _ end: String) async throws {
         var machine = SimulatedMachine(programs: [manager])
@@ -35,7 +36,7 @@ import Testing
 
     @Test(arguments: [
         ("curl/curl.h", "curl/curl.h"), ("jpeglib.h", "jpeglib.h"), ("sqlite3.h", "sqlite3.h"),
-        ("png.h", "png.h"), ("webp/demux.h", "webp/demux.h"),
+        ("png.h", "png.h"), ("webp/demux.h", "webp/demux.h"), ("libpq-fe.h", "libpq-fe.h"),
         ("vector", "C++ (vector)"),
     ])
     func `a missing header is an error on other systems`(_ header: String, _ shown: String) async throws {

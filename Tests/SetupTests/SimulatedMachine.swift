@@ -8,7 +8,8 @@ struct SimulatedMachine {
     static let buildPackages = ["libcurl4-openssl-dev", "libjpeg-dev", "libstdc++-12-dev", "binutils", "git"]
     /// The packages that `Scripts/setup` needs in addition, without the browser.
     static let testPackages = [
-        "libsqlite3-dev", "libpng-dev", "libwebp-dev", "libheif-examples", "curl", "ca-certificates", "openssl",
+        "libsqlite3-dev", "libpng-dev", "libwebp-dev", "libheif-examples", "libpq-dev", "postgresql", "curl",
+        "ca-certificates", "openssl",
         "stunnel4", "nginx", "tinyproxy-bin", "microsocks", "haproxy", "caddy", "apache2-bin", "strace", "e2fsprogs",
         "util-linux", "mount", "python3-venv", "nodejs", "golang-go", "php-cli",
     ]
@@ -24,7 +25,7 @@ struct SimulatedMachine {
     /// Programs that are present and do nothing.
     var programs: [String] = []
     /// The headers that the C compiler finds.
-    var headers = ["curl/curl.h", "stdio.h", "jpeglib.h", "vector", "sqlite3.h", "png.h", "webp/demux.h"]
+    var headers = ["curl/curl.h", "stdio.h", "jpeglib.h", "vector", "sqlite3.h", "png.h", "webp/demux.h", "libpq-fe.h"]
     var swiftVersion: String? = "6.2"
     var isRoot = true
     var hasSudo = true

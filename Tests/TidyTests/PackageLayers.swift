@@ -10,6 +10,7 @@ enum PackageLayers {
         "CWaybillImages": [],
         "CWaybillCurl": [],
         "CWaybillChecksum": [],
+        "CWaybillPostgres": [],
         "WaybillCore": ["HTTPTypes"],
         "WaybillMultipart": ["WaybillCore", "CWaybillFiles"],
         "WaybillJPEG": ["WaybillCore", "CWaybillJPEG", "CWaybillImages"],
@@ -22,6 +23,7 @@ enum PackageLayers {
         "WaybillOutbox": [
             "WaybillCore", "WaybillMultipart", "Waybill", "GRDB", "GRDBSQLite", "HTTPTypes", "Logging",
         ],
+        "WaybillPostgres": ["WaybillCore", "CWaybillPostgres"],
         "WaybillFoundation": ["Waybill", "WaybillCore"],
         "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
         "WaybillCLI": [
@@ -42,7 +44,7 @@ enum PackageLayers {
     static let cModuleOwners = [
         "CWaybillFiles": "WaybillMultipart", "CWaybillJPEG": "WaybillJPEG", "CWaybillImages": "WaybillJPEG",
         "CWaybillCurl": "WaybillCurl",
-        "CWaybillChecksum": "WaybillStores",
+        "CWaybillChecksum": "WaybillStores", "CWaybillPostgres": "WaybillPostgres",
     ]
 
     /// The directory of a target's tests if it is not `Tests/<target>Tests`. A C module is tested through the target
@@ -50,7 +52,8 @@ enum PackageLayers {
     static let testDirectories = [
         "CWaybillFiles": "WaybillMultipartTests", "CWaybillJPEG": "WaybillJPEGTests",
         "CWaybillImages": "WaybillJPEGTests",
-        "CWaybillCurl": "WaybillCurlTests", "CWaybillChecksum": "WaybillStoresTests", "WaybillCLI": "CLITests",
+        "CWaybillCurl": "WaybillCurlTests", "CWaybillChecksum": "WaybillStoresTests",
+        "CWaybillPostgres": "WaybillPostgresTests", "WaybillCLI": "CLITests",
     ]
 
     static let maxFileLines = 400

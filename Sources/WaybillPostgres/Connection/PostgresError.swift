@@ -1,0 +1,111 @@
+/// A failure of a connection to PostgreSQL, or of a statement.
+package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The reaction that a failure calls for.
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// There is no connection: connect again after a delay, and repeat the statements unless
+        /// ``PostgresError/isOutcomeUnknown`` is set.
+        case connectionLost
+        /// The server rolled the transaction back because of a concurrent one: repeat it.
+        case conflict
+        /// A unique constraint rejected a row.
+        case uniqueViolation
+        /// The server lacks disk space, memory or connections: try again after some minutes.
+        case serverExhausted
+        /// The server is a standby, or became one: connect to the primary server.
+        case readOnly
+        /// A table or a column does not exist: the schema has another version.
+        case wrongSchema
+        /// The time limit of the statements passed.
+        case timeLimit
+        /// The task was cancelled.
+        case cancelled
+        /// The connection was closed by the caller.
+        case closed
+        /// The URL of the server is invalid.
+        case invalidURL
+        /// The server rejected the statement or the user for another reason: repeating it will not help.
+        case rejected
+    }
+
+    package var kind: Kind
+    /// The code of the server, in five characters; `nil` if the failure was noticed by the client.
+    package var sqlState: String?
+    /// A sentence for people. It contains no password.
+    package var message: String
+    /// The name of the violated constraint.
+    package var constraint: String?
+    /// Whether the transaction may have been committed: the server received all of it, and its response did not arrive.
+    package var isOutcomeUnknown = false
+
+    /// A failure that the client noticed.
+    package init(_ kind: Kind, _ message: String) {
+        self.kind = kind
+        self.message = message
+    }
+
+    /// A failure that the server reported.
+    ///
+    /// - Parameters:
+    ///   - sqlState: The code, see Appendix A of the manual of PostgreSQL; `nil` if libpq lost the connection.
+    ///   - message: The message of the server.
+    ///   - constraint: The name of the violated constraint.
+    ///   - function: The function in the server's source that reported the failure.
+    package init(sqlState: String?, message: String, constraint: String? = nil, function: String? = nil) {
+        kind = Self.kind(sqlState, function)
+        self.sqlState = sqlState
+        let isFromPooler = sqlState == "26000" || sqlState == "42P05"
+        self.message = isFromPooler ? "\(message). Disable prepared statements if a pooler is in between." : message
+        self.constraint = constraint
+    }
+
+    /// One line with kind, code and message.
+    package var description: String {
+        "\(kind.rawValue)\(sqlState.map { " (\($0))" } ?? ""): \(message)"
+    }
+
+    private static func kind(_ sqlState: String?, _ function: String?) -> Kind {
+        guard let sqlState else { return .connectionLost }
+        switch sqlState {
+        // 57P01 to 57P05: the server shuts down, starts up, or ends a session; 25P03: a transaction was idle for too long.
+        case "57P01", "57P02", "57P03", "57P05", "25P03": return .connectionLost
+        case "40001", "40P01": return .conflict
+        // Another session changed the schema: the next attempt prepares the statement again.
+        case "0A000" where function == "RevalidateCachedQuery": return .conflict
+        case "23505": return .uniqueViolation
+        case "25006": return .readOnly
+        case "42P01", "42703": return .wrongSchema
+        // `statement_timeout`, `lock_timeout`, or a cancellation by an administrator.
+        case "57014", "55P03": return .timeLimit
+        default: break
+        }
+        switch sqlState.prefix(2) {
+        case "08": return .connectionLost
+        case "53": return .serverExhausted
+        default: return .rejected
+        }
+    }
+
+    /// Whether the server no longer has the prepared statements that the client has prepared, or refuses to run them.
+    var invalidatesPrepared: Bool { sqlState == "26000" || sqlState == "0A000" && kind == .conflict }
+
+    /// The failure as seen by a transaction that the server received in whole.
+    func withUnknownOutcome(_ isUnknown: Bool) -> PostgresError {
+        var error = self
+        error.isOutcomeUnknown = isUnknown
+        return error
+    }
+}
+
+extension PostgresError {
+    /// A failure to connect, from the message of libpq with `PQERRORS_VERBOSE`, the only source of its code:
+    /// `FATAL:  28P01: password authentication failed for user "a"`, and a second line with the place in the source.
+    init(connecting message: String) {
+        let lines = message.split(whereSeparator: \.isNewline)
+        // One line for each host that was tried.
+        let match = lines.lazy.compactMap { $0.firstMatch(of: /: {2}([0-9A-Z]{5}): (.*)$/) }.first
+        let reason = match.map { String($0.2) } ?? lines.first.map(String.init) ?? "no reason was given"
+        self.init(
+            sqlState: match.map { String($0.1) },
+            message: "Could not connect to PostgreSQL: \(reason).")
+    }
+}
