@@ -1,0 +1,54 @@
+#if Shared
+    /// Creates and migrates the tables of a shared outbox.
+    package enum SharedSchema {
+        /// The version that this program writes.
+        package static var version: Int64 { Int64(SchemaStatements.migrations.count) }
+
+        /// Creates the tables, or migrates those of an older version. Concurrent calls wait for each other.
+        ///
+        /// A program of an older version may keep running as long as the newer schema permits it, in `oldest_version`.
+        ///
+        /// - Throws: ``PostgresError``; of the kind `wrongSchema` if a newer program has excluded this version.
+        package static func prepare(_ connection: PostgresConnection) async throws(PostgresError) {
+            try await connection.transaction { transaction throws(PostgresError) in
+                let state = try await transaction.run([lock, findMeta])[1]
+                var found: Int64 = 0
+                if state[0, 0].bool == true {
+                    let versions = try await transaction.run([readVersions])[0]
+                    found = versions[0, 0].integer ?? 0
+                    guard versions[0, 1].integer ?? 0 <= version else { throw tooNew(found) }
+                }
+                let missing = SchemaStatements.migrations.dropFirst(Int(found)).joined()
+                try await transaction.run(missing.map { PostgresStatement($0) } + [raiseBase])
+            }
+        }
+
+        // The number has no meaning; it is the same for all versions.
+        private static let lock = PostgresStatement("SELECT pg_advisory_xact_lock(8243187519231)")
+        private static let findMeta = PostgresStatement("SELECT to_regclass('waybill.meta') IS NOT NULL")
+        private static let readVersions = PostgresStatement(
+            """
+            SELECT max(value) FILTER (WHERE name = 'version'), max(value) FILTER (WHERE name = 'oldest_version')
+            FROM waybill.meta
+            """)
+
+        // Ends are numbered by `seq_base + (transaction ID << 20) + ordinal`, so that they are ordered as readers see them.
+        // After a restore into another cluster, transaction IDs are smaller than those of the numbers that exist.
+        private static let raiseBase = PostgresStatement(
+            """
+            UPDATE waybill.meta SET value = known.top
+            FROM (
+                SELECT greatest(
+                    (SELECT coalesce(max(seq), 0) FROM waybill.ended),
+                    (SELECT coalesce(max(mark), 0) FROM waybill.consumer)) AS top
+            ) known
+            WHERE name = 'seq_base' AND value + (pg_current_xact_id()::text::bigint << 20) <= known.top
+            """)
+
+        private static func tooNew(_ found: Int64) -> PostgresError {
+            PostgresError(
+                .wrongSchema,
+                "The outbox in PostgreSQL has version \(found), which this release does not support. Update Waybill.")
+        }
+    }
+#endif

@@ -1,0 +1,77 @@
+#if Shared
+    import TestSupport
+    import Testing
+
+    @testable import WaybillPostgres
+
+    @Suite(
+        .timeLimit(.minutes(3 * Slowness.factor)), .enabled(if: PostgresServer.isExpected, "\(PostgresServer.remedy)"))
+    struct SharedSchemaTests {
+        @Test func `concurrent programs create the tables once`() async throws {
+            let database = try await PostgresServer.shared.makeDatabase()
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        let connection = try database.connect()
+                        try await SharedSchema.prepare(connection)
+                        await connection.close()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let connection = try database.connect()
+            #expect(try await value("SELECT value FROM waybill.meta WHERE name = 'version'", connection) == .int8(1))
+            let tables =
+                "SELECT count(*) FROM pg_class WHERE relnamespace = 'waybill'::regnamespace AND relkind IN ('r', 'p')"
+            #expect(try await value(tables, connection) == .int8(8))
+        }
+
+        @Test func `the schema of a newer program is accepted while it permits this version`() async throws {
+            let connection = try await PostgresServer.shared.makeDatabase().connect()
+            try await SharedSchema.prepare(connection)
+            try await connection.run(PostgresStatement("UPDATE waybill.meta SET value = 2 WHERE name = 'version'"))
+            try await SharedSchema.prepare(connection)
+            try await connection.run(
+                PostgresStatement("UPDATE waybill.meta SET value = 2 WHERE name = 'oldest_version'"))
+            let error = await #expect(throws: PostgresError.self) { try await SharedSchema.prepare(connection) }
+            #expect(error?.kind == .wrongSchema && error?.message.contains("version 2") == true)
+        }
+
+        @Test func `a failed migration leaves nothing behind`() async throws {
+            let connection = try await PostgresServer.shared.makeDatabase().connect()
+            try await connection.run([
+                PostgresStatement("CREATE SCHEMA waybill"), PostgresStatement("CREATE TABLE waybill.consumer(a int)"),
+            ])
+            await #expect(throws: PostgresError.self) { try await SharedSchema.prepare(connection) }
+            #expect(try await value("SELECT to_regclass('waybill.item') IS NULL", connection) == .bool(true))
+        }
+
+        @Test func `numbers of ends grow after a restore into a cluster with smaller transaction IDs`() async throws {
+            let connection = try await PostgresServer.shared.makeDatabase().connect()
+            try await SharedSchema.prepare(connection)
+            let base = "SELECT value FROM waybill.meta WHERE name = 'seq_base'"
+            #expect(try await value(base, connection) == .int8(0))
+            try await connection.run(
+                PostgresStatement("INSERT INTO waybill.consumer(name, mark) VALUES ('a', $1)", .int8(1 << 60)))
+            try await SharedSchema.prepare(connection)
+            #expect(try await value(base, connection) == .int8(1 << 60))
+            try await SharedSchema.prepare(connection)
+            #expect(try await value(base, connection) == .int8(1 << 60))
+        }
+
+        @Test func `tests replace the clock of the server`() async throws {
+            let connection = try await PostgresServer.shared.makeDatabase().connect()
+            try await SharedSchema.prepare(connection)
+            let now = "SELECT abs(waybill.wb_now() - extract(epoch FROM clock_timestamp()) * 1000) < 60000"
+            #expect(try await value(now, connection) == .bool(true))
+            try await connection.run(
+                PostgresStatement(
+                    "CREATE OR REPLACE FUNCTION waybill.wb_now() RETURNS bigint LANGUAGE sql AS 'SELECT 5::bigint'"))
+            #expect(try await value("SELECT waybill.wb_now()", connection) == .int8(5))
+        }
+
+        private func value(_ sql: String, _ connection: PostgresConnection) async throws -> PostgresValue {
+            try await connection.run(PostgresStatement(sql))[0, 0]
+        }
+    }
+#endif
