@@ -36,6 +36,8 @@ extension Outbox {
 
         /// The clock of the store, in milliseconds since 1970.
         package var now: @Sendable () -> Int64 = { WallClock.now() }
+        /// The monotonic clock by which leases are renewed.
+        package var leaseClock: any Clock<Duration> = ContinuousClock()
         /// The random number generator, with values in 0...1.
         package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
         /// The file operations of the spool.

@@ -16,16 +16,16 @@ struct LeaseKeeper: Sendable {
     }
 
     /// Renews until the task is cancelled.
-    func run() async {
-        let last = Observed(ContinuousClock.now)
+    func run(clock: some Clock<Duration>) async {
+        let last = Observed(clock.now)
         await withTaskGroup { group in
             // Concurrently, because a renewal may take arbitrarily long.
-            group.addTask { await stopUnrenewed(last) }
+            group.addTask { await stopUnrenewed(last, clock) }
             group.addTask {
                 repeat {
-                    let start = ContinuousClock.now
+                    let start = clock.now
                     if await renew() { last.update { $0 = start } }
-                } while (try? await Task.sleep(for: duration / 4)) != nil
+                } while (try? await clock.sleep(for: duration / 4)) != nil
             }
         }
     }
@@ -46,14 +46,14 @@ struct LeaseKeeper: Sendable {
         }
     }
 
-    private func stopUnrenewed(_ last: Observed<ContinuousClock.Instant>) async {
+    private func stopUnrenewed<C: Clock<Duration>>(_ last: Observed<C.Instant>, _ clock: C) async {
         while !Task.isCancelled {
-            let limit = last.value + duration / 2
-            if ContinuousClock.now >= limit {
+            let limit = last.value.advanced(by: duration / 2)
+            if clock.now >= limit {
                 core.stopRunning()
-                try? await Task.sleep(for: duration / 4)
+                try? await clock.sleep(for: duration / 4)
             } else {
-                try? await Task.sleep(until: limit)
+                try? await clock.sleep(until: limit, tolerance: nil)
             }
         }
     }

@@ -37,7 +37,7 @@ final class Worker: Sendable {
         }
         let wakeups = Task { for await _ in core.store.wakeups { core.signalChange() } }
         let keeper = core.store.leaseDuration.map { duration in
-            Task { await LeaseKeeper(core, duration: duration).run() }
+            Task { await LeaseKeeper(core, duration: duration).run(clock: configuration.leaseClock) }
         }
         // On the executor of the commits, and in a separate task: results are stored after a cancellation, too.
         let loop = Task(executorPreference: core.store.executor) {

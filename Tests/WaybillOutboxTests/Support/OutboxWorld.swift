@@ -15,7 +15,7 @@ final class OutboxWorld: Sendable {
         server = try LoopbackServer(otherwise: otherwise)
         for behaviour in script { server.script(behaviour) }
         var configuration = UploadSession.Configuration()
-        configuration.options.transfer.limits.response = .seconds(20)
+        configuration.options.transfer.limits.response = .seconds(120 * Slowness.factor)
         session = UploadSession(configuration: configuration)
     }
 

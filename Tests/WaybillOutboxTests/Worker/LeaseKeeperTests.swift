@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 import Waybill
 import WaybillCore
+import WaybillTesting
 
 @testable import WaybillOutbox
 
@@ -15,14 +16,17 @@ import WaybillCore
         let worker: Worker
         let drain = Drain()
         /// The clock of the store, which differs from that of this machine.
-        let clock = Watched<Int64>(1_000_000)
-        static let leaseDuration = Duration.seconds(2)
+        let storeClock = Watched<Int64>(1_000_000)
+        let clock = ManualClock()
+        static let leaseDuration = Duration.seconds(60)
 
         init(_ behaviour: Behaviour...) throws {
             world = try OutboxWorld()
             for behaviour in behaviour { world.server.script(behaviour) }
-            store = MemoryStore(leaseDuration: Self.leaseDuration, now: { [clock] in clock.value })
-            let (configuration, spool) = (OutboxWorld.quick, Spool(directory: world.directory.path("spool")))
+            store = MemoryStore(leaseDuration: Self.leaseDuration, now: { [storeClock] in storeClock.value })
+            var configuration = OutboxWorld.quick
+            configuration.leaseClock = clock
+            let spool = Spool(directory: world.directory.path("spool"))
             core = OutboxCore(store, spool, configuration, token: "this worker")
             worker = Worker(core, world.session, try UploadTypeRegistry([]), configuration, drain)
         }
@@ -40,6 +44,16 @@ import WaybillCore
             try await store.items(.item(OutboxID(rawValue: id)), after: 0, limit: 1).first
         }
 
+        /// Advances both clocks by a quarter of a lease, and waits for the renewal.
+        func renew() async throws {
+            // The renewal and the limit.
+            await clock.sleepers(atLeast: 2)
+            let count = store.renewals.value.count
+            storeClock.update { $0 += Self.leaseDuration.milliseconds / 4 }
+            clock.advance(by: Self.leaseDuration / 4)
+            try await store.renewals.waitUntil { $0.count > count }
+        }
+
         /// Waits until the worker has brought an item into a state.
         func wait(for state: OutboxState, of id: Int64) async throws {
             while true {
@@ -55,7 +69,7 @@ import WaybillCore
         let shared = try SharedWorld()
         let run = Task { try await shared.worker.run(untilIdle: false) }
         // The worker is idle and waits.
-        try await shared.store.renewals.waitUntil { $0.count > 1 }
+        try await shared.renew()
         let id = try await shared.enqueue()
         try await shared.wait(for: .done, of: id)
         run.cancel()
@@ -70,12 +84,9 @@ import WaybillCore
         let run = Task { try await shared.worker.run(untilIdle: true) }
         _ = try await shared.world.server.request(0)
         // More than two lease durations, during which another worker looks for leases that have ended.
-        for _ in 0..<3 {
-            shared.clock.update { $0 += SharedWorld.leaseDuration.milliseconds * 3 / 4 }
+        for _ in 0..<9 {
+            try await shared.renew()
             #expect(try await shared.store.recover(token: "another") == 0)
-            let count = shared.store.renewals.value.count
-            // The renewal after the next one began after the clock was advanced.
-            try await shared.store.renewals.waitUntil { $0.count >= count + 2 }
         }
         gate.open()
         try await run.value
@@ -92,6 +103,7 @@ import WaybillCore
         _ = try await shared.store.apply([ItemChange(id, .lost)])
         let request = LeaseRequest(token: "another", slots: 1, slotsPerLane: 1)
         let other = try #require(try await shared.store.lease(request).items.first)
+        try await shared.renew()
         await shared.core.signal.wait { [core = shared.core] _ in core.leases.isEmpty }
         #expect(try await shared.item(id)?.state == .verify)
         let verdict = ItemChange(id, .verdict(.delivered, lease: other.life.leaseNumber))
@@ -122,6 +134,7 @@ import WaybillCore
         let run = Task { try await shared.worker.run(untilIdle: false) }
         _ = try await shared.world.server.request(0)
         #expect(try await shared.store.control(.cancel, .all).aborts == [id])
+        try await shared.renew()
         try await shared.wait(for: .cancelled, of: id)
         run.cancel()
         try await run.value
@@ -133,6 +146,8 @@ import WaybillCore
         let run = Task { try await shared.worker.run(untilIdle: false) }
         try await shared.world.server.waitUntil { $0.requests.first?.isComplete == true }
         shared.store.renewals.update { $0.fail = true }
+        // At half a lease after the last renewal.
+        for _ in 0..<2 { try await shared.renew() }
         try await shared.wait(for: .failed, of: id)
         run.cancel()
         try await run.value
