@@ -20,6 +20,9 @@ public struct EnqueueOptions: Sendable, Hashable {
     public var maxAttempts: Int?
     /// The storage of the item's files.
     public var fileStorage = FileStorage.reference
+    /// Whether the item may depend on files that only this machine can read: then only its workers deliver the item.
+    /// Applies to an outbox of several machines, and to files that stay in place. See ``SharedOutboxStore``.
+    public var allowsPinning = false
     /// The policy for an unknown outcome.
     public var onUnknown = UnknownPolicy.fail
     /// The policy for a changed source file.

@@ -21,6 +21,8 @@ extension Outbox {
 
         // Options.
 
+        /// The store that several machines share, for ``Outbox/init(configuration:)``; `nil` for an outbox in a directory.
+        public var store: SharedOutboxStore?
         /// The maximum number of concurrent deliveries, at least 1. 8 by default.
         public var maximumConcurrentDeliveries = 8
         /// The maximum number of concurrent deliveries per lane. 5 by default.

@@ -24,6 +24,10 @@ public struct OutboxError: Error, Sendable, CustomStringConvertible {
         public static let ownedByAnother = Code("ownedByAnother")
         /// The process that owns the outbox did not respond.
         public static let ownerUnreachable = Code("ownerUnreachable")
+        /// The shared store cannot be reached. Whether it performed the request is unknown.
+        public static let storeUnreachable = Code("storeUnreachable")
+        /// Other machines cannot read the files of the upload; the message names the remedies.
+        public static let filesNotShared = Code("filesNotShared")
         /// An unfinished item with this key exists.
         public static let duplicate = Code("duplicate")
         /// The upload cannot be enqueued; the cause, an `UploadError`, gives the reason.

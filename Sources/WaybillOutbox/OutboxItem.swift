@@ -67,11 +67,14 @@ public struct OutboxItem: Sendable, Codable, Identifiable {
     public var endedAt: Int64?
     /// The time of the next attempt while the item waits.
     public var dueAt: Int64?
+    /// The only machine that can deliver the item, because it has its files; `nil` if every worker can. See
+    /// ``EnqueueOptions/allowsPinning``.
+    public var host: String?
 
     /// The coding keys of release 0.1, which are used between processes.
     private enum CodingKeys: String, CodingKey {
         case id, kind, lane, state, reason, attempts, isDoubtful, batch, tags, idempotencyKey, size, createdAt, endedAt,
-            dueAt
+            dueAt, host
         case priorityNumber = "priority"
         case deduplicationKey = "dedupeKey"
     }

@@ -5,10 +5,10 @@ extension Exit {
     /// Creates the exit status for a failure of the outbox itself.
     init(_ error: OutboxError) {
         switch error.code {
-        case .ownedByAnother, .ownerUnreachable: self = .queued
+        case .ownedByAnother, .ownerUnreachable, .storeUnreachable: self = .queued
         case .uploadRefused:
             if let cause = error.cause as? UploadError { self = Exit(cause, signal: nil) } else { self = .usage }
-        case .notFound, .duplicate: self = .usage
+        case .notFound, .duplicate, .filesNotShared: self = .usage
         case .cancelled: self = .interrupted
         // The directory, the disk or the queue needs repair.
         default: self = .fatal

@@ -2,6 +2,9 @@
 ///
 /// A call returns when its effect is durable. Changes of one call are made together or not at all, except where noted.
 /// Times are those of the store's clock; callers pass and receive delays.
+///
+/// A call that cannot reach the store throws ``OutboxError/Code/storeUnreachable``. Whether it had an effect is unknown;
+/// leases that it made are ended by the store, because the worker does not know them.
 package protocol OutboxStore: Sendable {
     /// The executor on which a task performs successive calls at the lowest cost; `nil` for the default executor.
     var executor: (any TaskExecutor)? { get }
@@ -9,13 +12,16 @@ package protocol OutboxStore: Sendable {
     /// The time after which the leases of a worker end unless it renews them; `nil` if they last as long as its process.
     var leaseDuration: Duration? { get }
 
-    /// An element for each change that another process makes; finished if other processes make none.
+    /// An element for each change that another process makes; finished if other processes make none. Each stream that
+    /// this property returns has all elements.
     var wakeups: AsyncStream<Void> { get }
 
-    /// Inserts items. An item with a known idempotency key or deduplication key is not inserted again.
+    /// Inserts items with their bodies. An item with a known idempotency key or deduplication key is not inserted again.
     func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem]
 
     /// Leases items that can be worked on, so that no other call leases them.
+    ///
+    /// An item with a host is leased only to a request with this host; after its deadline also to others, which ends it.
     func lease(_ request: LeaseRequest) async throws(OutboxError) -> LeaseResult
 
     /// Applies events to items and lanes. An event with an outdated lease number changes no item.
@@ -69,17 +75,37 @@ package protocol OutboxStore: Sendable {
     func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult]
 
     /// Returns a number that is stored by name, one for each consumer of results; 0 at first. It never decreases.
+    ///
+    /// The store itself maintains ``OutboxMark/sequence``: ``results(after:limit:)`` returns only later results for it.
     func mark(_ name: String) async throws(OutboxError) -> Int64
 
     /// Increases a number that is stored by name.
     func raise(_ name: String, to value: Int64) async throws(OutboxError)
 
-    /// Removes items that ended longer ago than a duration, in several transactions if there are many.
+    /// Claims a task that one worker performs for all, such as passing on results.
+    ///
+    /// A claim lasts until it is released, or until the leases of its worker end. Renews the leases of the worker.
+    ///
+    /// - Returns: Whether the worker has the claim, now or already before.
+    func claim(_ name: String, token: String) async throws(OutboxError) -> Bool
+
+    /// Releases a claim; does nothing if the worker does not have it.
+    func release(_ name: String, token: String) async throws(OutboxError)
+
+    /// Removes items that ended longer ago than a duration, with their bodies; in several transactions if there are many.
     ///
     /// - Returns: The number of removed items.
     func purge(olderThan age: Duration) async throws(OutboxError) -> Int
 
-    /// Returns those of the given staged files that an item still needs.
+    /// Returns a body of an item, one of ``NewItem/bodies``.
+    ///
+    /// The store removes the bodies of an item when it is delivered or cancelled. Those of a failed item are kept until
+    /// the item is purged, because it may be sent again.
+    ///
+    /// - Returns: `nil` if the worker does not hold the lease, or if the item has no such body.
+    func body(_ name: String, of lease: HeldLease, token: String) async throws(OutboxError) -> [UInt8]?
+
+    /// Returns those of the given staged files, of ``NewItem/staged``, that an item still needs.
     func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String>
 
     /// Checks the stored items for damage.

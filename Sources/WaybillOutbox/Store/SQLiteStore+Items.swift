@@ -6,7 +6,10 @@ import Waybill
 
 extension SQLiteStore {
     package func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem] {
-        try await change { transaction in
+        guard items.allSatisfy({ $0.bodies.isEmpty && $0.host == nil }) else {
+            throw OutboxError(.storageFailed, "A queue file stores no bodies. Write them to the outbox's directory.")
+        }
+        return try await change { transaction in
             var lane = try PreparedStatement(transaction.db, "INSERT OR IGNORE INTO lane(name) VALUES(?)")
             for name in Set(items.map(\.lane)) {
                 lane.bind(name)
@@ -15,6 +18,9 @@ extension SQLiteStore {
             return try items.map { try Self.insert($0, &transaction) }
         }
     }
+
+    /// Returns `nil`: bodies are files in the directory of the outbox.
+    package func body(_ name: String, of lease: HeldLease, token: String) async throws(OutboxError) -> [UInt8]? { nil }
 
     package func apply(_ changes: [ItemChange]) async throws(OutboxError) -> [AppliedChange] {
         try await change { try Self.apply(changes, &$0) }

@@ -26,6 +26,11 @@ extension SQLiteStore {
         }
     }
 
+    /// Returns `true`: one worker delivers from a queue file.
+    package func claim(_ name: String, token: String) async throws(OutboxError) -> Bool { true }
+
+    package func release(_ name: String, token: String) async throws(OutboxError) {}
+
     private static func lease(_ request: LeaseRequest, _ transaction: inout ItemTransaction) throws -> LeaseResult {
         let now = transaction.now
         try wake(&transaction)

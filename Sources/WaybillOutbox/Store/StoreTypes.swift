@@ -8,6 +8,14 @@ package enum OutboxMark {
     package static let sequence = "sequence"
 }
 
+/// The names of claims.
+package enum OutboxClaim {
+    /// Passing results to the program's closure.
+    package static let results = OutboxMark.handled
+    /// Purging old items and unused staged files.
+    package static let cleaning = "cleaning"
+}
+
 /// The policy for an unfinished item with the same deduplication key.
 public enum DuplicatePolicy: String, Sendable, Hashable, Codable {
     /// The existing item is kept, and nothing is added.
@@ -31,11 +39,17 @@ package struct NewItem: Sendable, Codable {
     package var duplicates: DuplicatePolicy
     package var idempotencyKey: String
     package var size: Int64?
+    /// The names of files outside of the store.
     package var staged: [String]
+    /// The files that the store keeps with the item. Only a shared store has any.
+    package var bodies: [StagedBody] = []
+    /// The only machine whose workers can read the files of the item; `nil` if all can.
+    package var host: String?
     /// The milliseconds from enqueuing to the deadline; replaces the deadline of ``life``.
     package var timeLimit: Int64?
 
-    /// The coding keys of release 0.1, which are used between processes.
+    /// The coding keys of release 0.1, which are used between processes. Items with bodies or a host are not sent to
+    /// other processes.
     private enum CodingKeys: String, CodingKey {
         case kind, lane, spec, life, priority, batch, tags, duplicates, idempotencyKey, size, staged, timeLimit
         case deduplicationKey = "dedupeKey"
@@ -44,8 +58,8 @@ package struct NewItem: Sendable, Codable {
     package init(
         kind: String, lane: String, spec: String, life: ItemLife = ItemLife(), priority: Int = 5, batch: String? = nil,
         tags: [String] = [], deduplicationKey: String? = nil, duplicates: DuplicatePolicy = .keep,
-        idempotencyKey: String,
-        size: Int64? = nil, staged: [String] = [], timeLimit: Int64? = nil
+        idempotencyKey: String, size: Int64? = nil, staged: [String] = [], bodies: [StagedBody] = [],
+        host: String? = nil, timeLimit: Int64? = nil
     ) {
         self.kind = kind
         self.lane = lane
@@ -59,6 +73,8 @@ package struct NewItem: Sendable, Codable {
         self.idempotencyKey = idempotencyKey
         self.size = size
         self.staged = staged
+        self.bodies = bodies
+        self.host = host
         self.timeLimit = timeLimit
     }
 
@@ -74,6 +90,18 @@ package struct NewItem: Sendable, Codable {
     }
 
     private static let agingStep: Int64 = 300_000
+}
+
+/// A file that a store keeps with its item.
+package struct StagedBody: Sendable, Hashable {
+    /// The name, which is unique in the store.
+    package var name: String
+    package var bytes: [UInt8]
+
+    package init(name: String, bytes: [UInt8]) {
+        self.name = name
+        self.bytes = bytes
+    }
 }
 
 /// The result of enqueuing one item.
@@ -94,9 +122,14 @@ package struct LeaseRequest: Sendable {
     package var slotsPerLane: Int
     /// The number of items in progress per lane.
     package var running: [String: Int]
+    /// The name of the worker's machine; `nil` for a store that one machine uses.
+    package var host: String?
 
-    package init(token: String, slots: Int, slotsPerLane: Int, running: [String: Int] = [:]) {
+    package init(
+        token: String, slots: Int, slotsPerLane: Int, running: [String: Int] = [:], host: String? = nil
+    ) {
         self.token = token
+        self.host = host
         self.slots = slots
         self.slotsPerLane = slotsPerLane
         self.running = running

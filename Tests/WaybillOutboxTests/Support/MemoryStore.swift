@@ -6,7 +6,7 @@ import WaybillCore
 
 /// Items in memory: the model for the store on disk, and with a lease duration for a store of several machines.
 final class MemoryStore: OutboxStore {
-    fileprivate struct Entry {
+    struct Entry {
         var new: NewItem
         var life: ItemLife
         var after: Int64?
@@ -14,6 +14,7 @@ final class MemoryStore: OutboxStore {
         var resume: [UInt8]?
         var spec: String
         var staged: [String]
+        var bodies: [StagedBody]
         var createdAt: Int64
         var endedAt: Int64?
         var sequence: Int64?
@@ -25,17 +26,20 @@ final class MemoryStore: OutboxStore {
                 attempts: life.attempts, isDoubtful: life.isDoubtful, batch: new.batch, tags: new.tags,
                 priorityNumber: new.priority, deduplicationKey: new.deduplicationKey,
                 idempotencyKey: new.idempotencyKey, size: new.size,
-                createdAt: createdAt, endedAt: endedAt, dueAt: life.state == .waiting ? life.runAt : nil)
+                createdAt: createdAt, endedAt: endedAt, dueAt: life.state == .waiting ? life.runAt : nil,
+                host: new.host)
         }
     }
 
-    fileprivate struct State {
+    struct State {
         var entries: [Int64: Entry] = [:]
         var lanes: [String: LaneLife] = [:]
         var marks: [String: Int64] = [:]
         var lastID: Int64 = 0
         /// The time at which the leases of each worker end.
         var workers: [String: Int64] = [:]
+        /// The workers that have claims.
+        var claims: [String: String] = [:]
 
         var order: [Int64] { entries.keys.sorted() }
 
@@ -54,8 +58,7 @@ final class MemoryStore: OutboxStore {
     }
 
     let executor: (any TaskExecutor)? = nil
-    let wakeups: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let listeners = Locked<[AsyncStream<Void>.Continuation]>([])
     /// The number of renewals, and whether they fail.
     let renewals = Watched((count: 0, fail: false))
     private let state = Locked(State())
@@ -67,8 +70,16 @@ final class MemoryStore: OutboxStore {
     init(leaseDuration: Duration? = nil, now: @escaping @Sendable () -> Int64) {
         self.leaseDuration = leaseDuration
         self.now = now
-        (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
+
+    var wakeups: AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        listeners.withLock { $0.append(continuation) }
+        return stream
+    }
+
+    /// Notifies all processes of a change.
+    private func wake() { for listener in listeners.withLock({ $0 }) { listener.yield() } }
 
     /// Keeps the leases of a worker for another lease duration.
     private func keep(_ token: String, _ state: inout State) {
@@ -91,7 +102,7 @@ final class MemoryStore: OutboxStore {
     }
 
     func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem] {
-        defer { wake.yield() }
+        defer { wake() }
         return state.withLock { state in items.map { state.insert($0, now()) } }
     }
 
@@ -128,6 +139,30 @@ final class MemoryStore: OutboxStore {
                 result.freed += freed
             }
             return result
+        }
+    }
+
+    func claim(_ name: String, token: String) async throws(OutboxError) -> Bool {
+        state.withLock { state in
+            keep(token, &state)
+            if let holder = state.claims[name], holder != token, state.workers[holder].map({ $0 > now() }) ?? false {
+                return false
+            }
+            state.claims[name] = token
+            return true
+        }
+    }
+
+    func release(_ name: String, token: String) async throws(OutboxError) {
+        state.withLock { if $0.claims[name] == token { $0.claims[name] = nil } }
+    }
+
+    func body(_ name: String, of lease: HeldLease, token: String) async throws(OutboxError) -> [UInt8]? {
+        state.withLock { state in
+            guard let entry = state.entries[lease.item], entry.token == token,
+                entry.life.status(ofLease: lease.number) != .lost
+            else { return nil }
+            return entry.bodies.first { $0.name == name }?.bytes
         }
     }
 
@@ -249,11 +284,13 @@ extension MemoryStore.State {
         var life = item.life
         life.deadline = item.deadline(now)
         entries[lastID] = MemoryStore.Entry(
-            new: item, life: life, after: after, spec: item.spec, staged: item.staged, createdAt: now)
+            new: item, life: life, after: after, spec: item.spec, staged: item.staged, bodies: item.bodies,
+            createdAt: now)
+        entries[lastID]?.new.bodies = []
         return added
     }
 
-    fileprivate mutating func handle(
+    mutating func handle(
         _ event: ItemLife.Event, _ id: Int64, _ now: Int64
     ) -> (effects: [ItemLife.Effect], freed: [String]) {
         guard var entry = entries[id] else { return ([], []) }
@@ -267,7 +304,7 @@ extension MemoryStore.State {
             entry.endedAt = now
             if entry.life.state != .failed {
                 freed = entry.staged
-                entry.staged = []
+                (entry.staged, entry.bodies) = ([], [])
             }
         } else if before.state.isTerminal, !entry.life.state.isTerminal {
             entry.endedAt = nil
@@ -291,72 +328,6 @@ extension MemoryStore.State {
             if let spec = change.spec { entries[change.id]?.spec = spec }
         }
         return AppliedChange(life: entries[change.id]?.life, effects: effects, isAccepted: isAccepted, freed: freed)
-    }
-
-    fileprivate mutating func lease(_ request: LeaseRequest, _ now: Int64) -> LeaseResult {
-        for id in order where entries[id]?.life.state == .waiting { _ = handle(.due, id, now) }
-        var result = LeaseResult()
-        for id in candidates(request, now) {
-            let (effects, _) = handle(.lease, id, now)
-            guard let effect = effects.first, let entry = entries[id] else { continue }
-            if case .finished = effect {
-                result.ended += 1
-                continue
-            }
-            entries[id]?.token = request.token
-            result.items.append(
-                LeasedItem(
-                    id: id, kind: entry.new.kind, lane: entry.new.lane, spec: entry.spec, life: entry.life,
-                    effect: effect, idempotencyKey: entry.new.idempotencyKey, resume: entry.resume,
-                    size: entry.new.size, batch: entry.new.batch,
-                    sinceFirstAttempt: entry.life.sinceFirstAttempt(at: now)))
-        }
-        let waits = entries.values.compactMap { entry -> Int64? in
-            switch entry.life.state {
-            case .waiting: entry.life.runAt
-            case .verify where !entry.life.isVerifying && entry.life.runAt > now: entry.life.runAt
-            default: nil
-            }
-        }
-        let busy = Set(
-            entries.values.filter {
-                $0.life.state == .ready && $0.after == nil || $0.life.state == .verify && !$0.life.isVerifying
-            }.map(\.new.lane))
-        let suspended = lanes.filter { $0.value.suspendedUntil > now && busy.contains($0.key) }.values
-        result.nextDue = (waits + suspended.filter { $0.blocked == nil }.map(\.suspendedUntil)).min().map { $0 - now }
-        result.nextProbe = suspended.filter { $0.blocked != nil }.map(\.suspendedUntil).min().map { $0 - now }
-        return result
-    }
-
-    private func candidates(_ request: LeaseRequest, _ now: Int64) -> [Int64] {
-        var found: [Candidate] = []
-        for (name, lane) in lanes {
-            let available = lane.availableSlots(now, of: request.slotsPerLane) - (request.running[name] ?? 0)
-            let all = entries.filter { $0.value.new.lane == name }.compactMap {
-                Candidate($0.key, $0.value, lane, now)
-            }
-            found += all.sorted { $0.hasFailed == $1.hasFailed ? $0.order < $1.order : $1.hasFailed }.prefix(
-                max(0, available))
-        }
-        return found.sorted { $0.order < $1.order }.prefix(max(0, request.slots)).map(\.order.id)
-    }
-
-    /// An item that may be leased.
-    private struct Candidate {
-        let order: (rank: Int64, runAt: Int64, id: Int64)
-        /// Whether other items of a blocked lane are tried first.
-        let hasFailed: Bool
-
-        init?(_ id: Int64, _ entry: MemoryStore.Entry, _ lane: LaneLife, _ now: Int64) {
-            switch entry.life.state {
-            case .verify where !entry.life.isVerifying && ItemLife.isDue(entry.life.runAt, now):
-                (order, hasFailed) = ((.min, entry.life.runAt, id), false)
-            case .ready where entry.after == nil:
-                order = (entry.new.rank(entry.createdAt), 0, id)
-                hasFailed = lane.blocked != nil && entry.life.reason != nil
-            default: return nil
-            }
-        }
     }
 }
 
