@@ -42,6 +42,9 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
     case nameCredential
     case provideCredentialValue
     case registerUploadKind
+    case shareFiles
+    case shareLargeFiles
+    case provideSharedDirectory
 
     // Stores.
     case allowUnencrypted
@@ -81,6 +84,11 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
         case .nameCredential: "Use a named credential, such as .bearer(named:) or .field(_:named:)."
         case .provideCredentialValue: "Enqueue the form in an outbox, or use .text(name, .secret(value))."
         case .registerUploadKind: "Add it to Configuration.kinds."
+        case .shareFiles:
+            "Set fileStorage to .snapshot to store a copy, or set allowsPinning so that only this machine delivers it."
+        case .shareLargeFiles:
+            "Set sharedDirectory of the store, raise inlineLimit, or enqueue files that stay in place with allowsPinning."
+        case .provideSharedDirectory: "Set sharedDirectory of the store."
         case .allowUnencrypted: "Use https, or set allowsUnencrypted if an eavesdropper may read the objects."
         case .trustAuthorityOfStore:
             "Set tls.certificateAuthorities instead of tls.insecureSkipVerification."

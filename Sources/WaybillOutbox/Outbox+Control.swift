@@ -74,7 +74,7 @@ extension Outbox {
         return tally
     }
 
-    /// Returns the deliveries in progress.
+    /// Returns the deliveries in progress. Those of other machines, with a shared store, have no acknowledged bytes.
     public func running() async throws(OutboxError) -> [RunningItem] {
         guard case .running(let items) = try await perform(.running) else { throw Self.unexpectedReply }
         return items

@@ -43,7 +43,8 @@ public struct OutboxReceipt: Sendable, Hashable {
 }
 
 extension Outbox {
-    /// Enqueues a form. When this returns, the form is on disk; the process that runs ``run(session:)`` delivers it.
+    /// Enqueues a form. When this returns, the form is on disk, or in the shared store; a process that runs
+    /// ``run(session:)`` delivers it.
     ///
     /// Images are compressed now. Text fields and small data are stored in the queue, larger data in files of the
     /// outbox. Files of the form stay in place or are copied, depending on ``EnqueueOptions/fileStorage``.
@@ -73,7 +74,7 @@ extension Outbox {
         try await enqueue(contentsOf: [upload], options: options)[0]
     }
 
-    /// Enqueues many uploads, up to 500 per commit. Uploads of earlier commits remain enqueued if this throws.
+    /// Enqueues many uploads, up to 500 or 8 MiB of files in a shared store per commit. Uploads of earlier commits remain enqueued if this throws.
     ///
     /// - Complexity: Linear; memory for up to 500 uploads.
     @discardableResult
@@ -100,34 +101,44 @@ extension Outbox {
                 .unknownKind,
                 "Unknown upload type \"\(Upload.kind)\". \(Remedy.registerUploadKind)")
         }
-        let spool = Spool(directory: directory.spool, operations: configuration.spoolOperations)
-        let sweepLock = try spool.lockAgainstSweep()
+        let sweepLock = try bodies.lockAgainstSweep()
         defer { _ = sweepLock }
+        var receipts: [OutboxReceipt] = []
         var items: [NewItem] = []
+        var bodySize = 0
         do throws(OutboxError) {
             for var upload in uploads {
-                let staged = try await spool.stage(&upload, fileStorage: options.fileStorage)
-                let size = upload.files.reduce(0) { $0 + ($1.count ?? 0) }
+                let staged = try await bodies.stage(&upload, options)
                 do throws(OutboxError) {
-                    items.append(try item(upload, options, staged: staged, size: size))
+                    items.append(try item(upload, options, staged))
                 } catch {
-                    spool.remove(staged)
+                    bodies.remove(staged.names)
                     throw error
                 }
+                bodySize += staged.bodies.reduce(0) { $0 + $1.bytes.count }
+                guard bodySize >= Self.bodySizePerCommit else { continue }
+                receipts += try await commit(items)
+                (items, bodySize) = ([], 0)
             }
-            let reply = try await perform(.enqueue(items))
-            guard case .enqueued(let added) = reply else { throw Self.unexpectedReply }
-            for (item, entry) in zip(items, added) where !entry.isNew { spool.remove(item.staged) }
-            return added.map { OutboxReceipt(id: OutboxID(rawValue: $0.id), isNew: $0.isNew) }
+            if !items.isEmpty { receipts += try await commit(items) }
+            return receipts
         } catch {
-            // Whether an owner that did not respond has the rows is unknown; the next sweep removes orphaned files.
-            if error.code != .ownerUnreachable, error.code != .cancelled { spool.remove(items.flatMap(\.staged)) }
+            // Whether a store or an owner that did not respond has the items is unknown; a sweep removes orphaned files.
+            if ![.ownerUnreachable, .storeUnreachable, .cancelled].contains(error.code) {
+                bodies.remove(items.flatMap(\.staged))
+            }
             throw error
         }
     }
 
+    private func commit(_ items: [NewItem]) async throws(OutboxError) -> [OutboxReceipt] {
+        guard case .enqueued(let added) = try await perform(.enqueue(items)) else { throw Self.unexpectedReply }
+        for (item, entry) in zip(items, added) where !entry.isNew { bodies.remove(item.staged) }
+        return added.map { OutboxReceipt(id: OutboxID(rawValue: $0.id), isNew: $0.isNew) }
+    }
+
     private func item(
-        _ upload: some DurableUpload, _ options: EnqueueOptions, staged: [String], size: Int64
+        _ upload: some DurableUpload, _ options: EnqueueOptions, _ staged: StagedFiles
     ) throws(OutboxError) -> NewItem {
         let retry = configuration.retry
         let life = ItemLife(
@@ -138,8 +149,9 @@ extension Outbox {
             priority: options.priority.number, batch: options.batch, tags: options.tags,
             deduplicationKey: options.deduplicationKey,
             duplicates: options.duplicates,
-            idempotencyKey: options.idempotencyKey ?? Delivery.newIdempotencyKey(), size: size, staged: staged,
-            timeLimit: (options.deadline ?? retry.deadline)?.milliseconds)
+            idempotencyKey: options.idempotencyKey ?? Delivery.newIdempotencyKey(),
+            size: upload.files.reduce(0) { $0 + ($1.count ?? 0) }, staged: staged.names, bodies: staged.bodies,
+            host: staged.host, timeLimit: (options.deadline ?? retry.deadline)?.milliseconds)
     }
 
     static var unexpectedReply: OutboxError {
@@ -150,4 +162,6 @@ extension Outbox {
     }
 
     private static let itemsPerCommit = 500
+    /// The size of the files that are stored with their items in one commit.
+    private static let bodySizePerCommit = 8 * 1_048_576
 }

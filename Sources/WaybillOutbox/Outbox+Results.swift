@@ -2,7 +2,8 @@
 
 extension Outbox {
     /// Returns results in order: those that were not acknowledged yet, or those after a sequence number. Use this to
-    /// process results that a program missed while it was not running.
+    /// process results that a program missed while it was not running. Sequence numbers increase; those of a shared store
+    /// are not consecutive.
     ///
     /// ```swift
     /// let missed = try await outbox.results()

@@ -7,15 +7,19 @@ extension Outbox {
     /// Cancellation stops the deliveries in progress; those that the server may have received completely are verified
     /// at the next start. Use ``drain(atMost:)`` to let them finish. Starting a run unblocks all blocked lanes.
     ///
+    /// With a shared store, any number of processes run. A start tries each blocked lane with one item, and while the
+    /// store cannot be reached, the run waits for it.
+    ///
     /// - Parameter session: The session that sends; not changed or closed. Needs at least as many slots as the outbox.
-    /// - Throws: ``OutboxError``; ``OutboxError/Code/ownedByAnother`` if another process delivers from this outbox.
+    /// - Throws: ``OutboxError``; ``OutboxError/Code/ownedByAnother`` if another process delivers from this directory.
     public func run(session: UploadSession = .shared) async throws(OutboxError) {
         try await work(session, untilIdle: false)
     }
 
     /// Delivers until no item can make progress without user action: for programs that a timer starts periodically.
     ///
-    /// Waits for items that are to be retried, but not for paused items and those of blocked lanes.
+    /// Waits for items that are to be retried, but not for paused items and those of blocked lanes, nor for deliveries by
+    /// other machines.
     public func runUntilIdle(session: UploadSession = .shared) async throws(OutboxError) {
         try await work(session, untilIdle: true)
     }
@@ -40,6 +44,7 @@ extension Outbox {
             try? await Task.sleep(for: limit)
             self?.drain.end()
             self?.owner?.stopRunning()
+            self?.owner?.signalChange()
         }
     }
 
@@ -63,7 +68,7 @@ extension Outbox {
     private func own() async throws(OutboxError) -> OutboxCore {
         for _ in 0..<Self.maxTakeoverAttempts {
             if let core = try await takeOver() { return core }
-            _ = try await OwnerConnection.send(.yield, in: directory)
+            _ = try await sendToOwner(.yield)
             do { try await Task.sleep(for: .milliseconds(20)) } catch {
                 throw OutboxError(.cancelled, "The task was cancelled while waiting for the outbox.")
             }

@@ -17,6 +17,8 @@ import WaybillCore
 ///
 /// Any number of processes of one user may open an outbox. The first one owns it; the others send requests to it
 /// through a socket in the outbox's directory. When the owner ends, for whatever reason, another process takes over.
+///
+/// Processes of several machines share an outbox in a database: see ``Configuration/store``.
 public final class Outbox: Sendable {
     private enum Role {
         case client
@@ -24,11 +26,13 @@ public final class Outbox: Sendable {
         case closed
     }
 
-    /// The path of the directory.
+    /// The path of the directory; for a shared store its address, without secrets.
     public let path: String
     let configuration: Configuration
     let registry: UploadTypeRegistry
-    let directory: OutboxDirectory
+    /// The directory; `nil` for a shared store.
+    let directory: OutboxDirectory?
+    let bodies: any BodyStorage
     let drain = Drain()
     private let role = Locked(Role.client)
     private let takeovers = AsyncSerializer()
@@ -41,10 +45,36 @@ public final class Outbox: Sendable {
     /// - Throws: ``OutboxError`` if the directory cannot be used or is on a network file system, or if the queue is
     ///   damaged.
     public init(at path: String, configuration: Configuration = Configuration()) async throws(OutboxError) {
+        guard configuration.store == nil else {
+            throw OutboxError(
+                .directoryUnusable,
+                "The configuration has a shared store, so the outbox is not in a directory. Open it without a path.")
+        }
         self.path = path
         self.configuration = configuration
         registry = try UploadTypeRegistry(configuration.kinds)
-        directory = try OutboxDirectory(path)
+        let directory = try OutboxDirectory(path)
+        self.directory = directory
+        bodies = Spool(directory: directory.spool, operations: configuration.spoolOperations)
+        _ = try await takeOver()
+    }
+
+    /// Opens an outbox in the store that ``Configuration/store`` names, which processes of several machines share.
+    ///
+    /// Every process uses the store itself; there is no owner. Any number of them may deliver.
+    ///
+    /// - Throws: ``OutboxError``, with the code ``OutboxError/Code/storeUnreachable`` if the store cannot be reached.
+    public init(configuration: Configuration) async throws(OutboxError) {
+        guard let store = configuration.store else {
+            throw OutboxError(
+                .directoryUnusable, "The configuration has no shared store. Set one, or open the outbox in a directory."
+            )
+        }
+        path = store.description
+        self.configuration = configuration
+        registry = try UploadTypeRegistry(configuration.kinds)
+        directory = nil
+        bodies = try SharedBodies(store, configuration.spoolOperations)
         _ = try await takeOver()
     }
 
@@ -57,7 +87,7 @@ public final class Outbox: Sendable {
         if case .owner(let core) = old { await core.close() }
     }
 
-    /// Whether this process owns the outbox.
+    /// Whether this process owns the outbox. For a shared store, always `true` until the outbox is closed.
     public var isOwner: Bool { owner != nil }
 
     var owner: OutboxCore? {
@@ -72,10 +102,7 @@ public final class Outbox: Sendable {
             case .closed: throw OutboxError(.closed, "The outbox was closed. Open it again.")
             case .client: break
             }
-            guard let lock = try OwnerLock.acquire(directory) else { return nil }
-            let core = try await OutboxCore.takeOver(directory, lock, configuration) { [weak self] in
-                self?.releaseOwnership()
-            }
+            guard let core = try await makeCore() else { return nil }
             let hasBecomeOwner = role.withLock { role in
                 guard case .client = role else { return false }
                 role = .owner(core)
@@ -84,6 +111,23 @@ public final class Outbox: Sendable {
             if !hasBecomeOwner { await core.close() }
             return core
         }
+    }
+
+    private func makeCore() async throws(OutboxError) -> OutboxCore? {
+        if let store = configuration.store {
+            return OutboxCore(
+                try await store.open(), bodies, configuration, token: RandomName.make(), host: store.host)
+        }
+        guard let directory, let lock = try OwnerLock.acquire(directory) else { return nil }
+        return try await OutboxCore.takeOver(directory, lock, configuration) { [weak self] in
+            self?.releaseOwnership()
+        }
+    }
+
+    /// Sends a request to the process that owns the directory; returns `nil` without one.
+    func sendToOwner(_ request: OutboxRequest) async throws(OutboxError) -> OutboxReply? {
+        guard let directory else { return nil }
+        return try await OwnerConnection.send(request, in: directory)
     }
 
     /// Has the owner perform a request: this process, or another one.
@@ -99,7 +143,7 @@ public final class Outbox: Sendable {
                     continue
                 }
             }
-            if let reply = try await OwnerConnection.send(request, in: directory) { return reply }
+            if let reply = try await sendToOwner(request) { return reply }
             do { try await Task.sleep(for: .milliseconds(20)) } catch {
                 throw OutboxError(.cancelled, "The task was cancelled while waiting for the owner of the outbox.")
             }

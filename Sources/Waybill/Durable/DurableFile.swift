@@ -19,7 +19,8 @@ public struct DurableFile: Sendable, Hashable {
         package var modifiedNanoseconds: Int64
     }
 
-    /// The absolute path. Empty while the content exists only in memory.
+    /// The absolute path. Empty while the content exists only in memory; in an item of a shared store, the relative path
+    /// of a staged file.
     public var path: String
     /// The state of the file; `nil` before ``inspect()``.
     package var stamp: Stamp?
@@ -103,6 +104,13 @@ public struct DurableFile: Sendable, Hashable {
         } catch {
             throw UploadError(preparing: error)
         }
+    }
+}
+
+extension DurableFile.Stamp {
+    /// Creates the state of a file of which only the size is known.
+    package init(size: Int64) {
+        self.init(inode: 0, size: size, modifiedSeconds: 0, modifiedNanoseconds: 0)
     }
 }
 

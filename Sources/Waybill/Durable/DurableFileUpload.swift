@@ -55,7 +55,12 @@ public struct DurableFileUpload: DurableUpload {
 
     /// Sends the file once.
     public func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
-        let body = try await Self.body(file.path, contentType)
+        let body: any FingerprintedBody
+        if let bytes = file.pending {
+            body = DataBody(bytes)
+        } else {
+            body = try await Self.body(file.path, contentType)
+        }
         try await file.check()
         return try await target.send(.body(TypedBody(body: body, contentType: contentType)), delivery)
     }
@@ -75,7 +80,7 @@ public struct DurableFileUpload: DurableUpload {
 
 /// A body with a given content type, which may be `nil`.
 private struct TypedBody: FingerprintedBody {
-    let body: FileBody
+    let body: any FingerprintedBody
     let contentType: String?
     var length: Int64? { body.length }
     var isReplayable: Bool { body.isReplayable }

@@ -34,6 +34,8 @@ package struct LaneLife: Sendable, Hashable, Codable {
         case forbidden(String, jitter: Double)
         /// The caller unblocked the lane.
         case unblock
+        /// A worker has started: a blocked lane is tried with one item.
+        case probe
     }
 
     package mutating func handle(_ event: Event, at now: Int64) {
@@ -48,6 +50,7 @@ package struct LaneLife: Sendable, Hashable, Codable {
             refusals = min(refusals + 1, Self.maxRefusals)
             if refusals == Self.maxRefusals { block(reason, jitter, now) }
         case .unblock: self = LaneLife()
+        case .probe: if blocked != nil { suspendedUntil = 0 }
         }
     }
 

@@ -2,11 +2,13 @@ import Logging
 import Waybill
 import WaybillCore
 
-/// The state of an outbox in the process that owns it.
+/// The state of an outbox in the process that owns it; of a shared store in each process.
 final class OutboxCore: Sendable {
     let store: any OutboxStore
-    let spool: Spool
+    let bodies: any BodyStorage
     let token: String
+    /// The name of this machine; `nil` for an outbox in a directory.
+    let host: String?
     let logger: Logger?
     /// Counts the changes that the worker has to react to.
     let signal = Observed(0)
@@ -59,12 +61,13 @@ final class OutboxCore: Sendable {
     }
 
     init(
-        _ store: any OutboxStore, _ spool: Spool, _ configuration: Outbox.Configuration, token: String,
-        lock: OwnerLock? = nil, releaseOwnership: @escaping @Sendable () -> Void = {}
+        _ store: any OutboxStore, _ bodies: any BodyStorage, _ configuration: Outbox.Configuration, token: String,
+        host: String? = nil, lock: OwnerLock? = nil, releaseOwnership: @escaping @Sendable () -> Void = {}
     ) {
         self.releaseOwnership = releaseOwnership
         self.store = store
-        self.spool = spool
+        self.bodies = bodies
+        self.host = host
         self.lock = lock
         self.token = token
         logger = configuration.logger
@@ -73,7 +76,7 @@ final class OutboxCore: Sendable {
     /// Removes staged files that no row names.
     func sweep() async throws(OutboxError) -> Int? {
         let store = store
-        return try await spool.sweep { (names) async throws(OutboxError) in try await store.stagedInUse(names) }
+        return try await bodies.sweep { (names) async throws(OutboxError) in try await store.stagedInUse(names) }
     }
 
     // An outbox that is released without being closed leaves no thread and no socket behind.
@@ -101,13 +104,13 @@ final class OutboxCore: Sendable {
         case .enqueue(let items):
             let added = try await store.enqueue(items)
             abort(added.flatMap(\.aborts))
-            spool.remove(added.flatMap(\.freed))
+            bodies.remove(added.flatMap(\.freed))
             signalChange()
             return .enqueued(added)
         case .control(let event, let selection):
             let result = try await store.control(event, selection)
             abort(result.aborts)
-            spool.remove(result.freed)
+            bodies.remove(result.freed)
             signalChange()
             return .controlled(result)
         case .items(let selection, let after, let limit):
@@ -132,8 +135,22 @@ final class OutboxCore: Sendable {
             }
             releaseOwnership()
             return .nothing
-        case .running: return .running(running.withLock { $0.values.map(\.item) }.sorted { $0.id < $1.id })
+        case .running: return .running(try await runningItems())
         }
+    }
+
+    /// Whether workers of other machines use the store, too.
+    var isShared: Bool { store.leaseDuration != nil }
+
+    /// Returns the deliveries in progress, including those of other machines, whose acknowledged bytes are unknown.
+    private func runningItems() async throws(OutboxError) -> [RunningItem] {
+        let own = running.withLock { $0.mapValues(\.item) }
+        var others: [RunningItem] = []
+        if isShared {
+            let leased = try await store.items(ItemSelection(states: [.leased]), after: 0, limit: 1_000)
+            others = leased.filter { own[$0.id.rawValue] == nil }.map { RunningItem($0) }
+        }
+        return (own.values + others).sorted { $0.id < $1.id }
     }
 
     /// Stops the deliveries in progress, as cancellation does.
@@ -173,8 +190,9 @@ final class OutboxCore: Sendable {
 
     private func abort(_ ids: [Int64]) {
         let tasks = running.withLock { running in
-            // Leased, but not started yet: stopped when it starts.
-            let early = ids.filter { running[$0] == nil }
+            // Leased, but not started yet: stopped when it starts. Of a shared store, another worker may have it, and the
+            // next renewal stops it.
+            let early = isShared ? [] : ids.filter { running[$0] == nil }
             if !early.isEmpty { abortedBeforeStart.withLock { $0.formUnion(early) } }
             return ids.compactMap { running[$0]?.task }
         }

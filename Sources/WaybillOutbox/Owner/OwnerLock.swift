@@ -26,8 +26,7 @@ final class OwnerLock: Sendable {
 
     private init(_ descriptor: Int32) {
         self.descriptor = descriptor
-        let halves = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
-        token = halves.map { String($0, radix: 36) }.joined(separator: "-")
+        token = RandomName.make()
     }
 
     deinit { close(descriptor) }

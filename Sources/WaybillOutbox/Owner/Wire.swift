@@ -40,7 +40,7 @@ public struct RunningItem: Sendable, Hashable, Codable, Identifiable {
     public var attempt: Int
     /// Whether the outcome of the item is being verified, without sending it.
     public var isVerifying: Bool
-    /// The number of bytes acknowledged by the peer.
+    /// The number of bytes acknowledged by the peer. 0 for a delivery of another machine, which does not report it.
     public var acknowledged: Int64
     /// The total number of bytes, once it is known.
     public var total: Int64?
@@ -48,6 +48,15 @@ public struct RunningItem: Sendable, Hashable, Codable, Identifiable {
     public var bytesPerSecond: Double
     /// The batch of the item.
     public var batch: String?
+}
+
+extension RunningItem {
+    /// Creates the delivery of another machine from its item.
+    init(_ item: OutboxItem) {
+        self.init(
+            id: item.id, attempt: item.attempts, isVerifying: false, acknowledged: 0, total: item.size,
+            bytesPerSecond: 0, batch: item.batch)
+    }
 }
 
 /// The frames of the protocol: a four-byte length in big-endian order, followed by JSON.

@@ -32,7 +32,7 @@ package struct Spool: Sendable {
     }
 
     /// Prevents sweeping by any process for the lifetime of the returned value.
-    package func lockAgainstSweep() throws(OutboxError) -> SweepLock {
+    package func lockAgainstSweep() throws(OutboxError) -> SweepLock? {
         guard let shared = lock(LOCK_SH) else {
             throw OutboxError(.storageFailed, "Could not lock \(directory): \(errorText(errno)).")
         }
@@ -46,20 +46,35 @@ package struct Spool: Sendable {
         _ upload: inout some DurableUpload, fileStorage: FileStorage
     ) async throws(OutboxError) -> [String] {
         var files = upload.files
+        let staged = files.indices.filter { files[$0].isToBeStaged(fileStorage) }
+        for index in files.indices where !staged.contains(index) { try await files[index].record() }
+        let names = try await store(staged.map { files[$0] })
+        do throws(OutboxError) {
+            for (index, name) in zip(staged, names) {
+                files[index] = DurableFile(path: path(name))
+                files[index].isStaged = true
+                try await files[index].record()
+            }
+        } catch {
+            remove(names)
+            throw error
+        }
+        if !files.isEmpty { upload.files = files }
+        return names
+    }
+
+    /// Writes or copies files, and synchronizes them and their names.
+    ///
+    /// - Returns: The names, in the same order. On failure, none is left.
+    func store(_ files: [DurableFile]) async throws(OutboxError) -> [String] {
         var names: [String] = []
         do throws(OutboxError) {
-            for index in files.indices {
-                if let bytes = files[index].pending {
+            for file in files {
+                if let bytes = file.pending {
                     names.append(try await write(bytes))
-                } else if fileStorage == .snapshot || files[index].belongsToProcess, !files[index].isStaged {
-                    names.append(try await copy(files[index]))
                 } else {
-                    try await Self.inspect(&files[index])
-                    continue
+                    names.append(try await copy(file))
                 }
-                files[index] = DurableFile(path: path(names[names.count - 1]))
-                files[index].isStaged = true
-                try await Self.inspect(&files[index])
             }
             if !names.isEmpty {
                 try await BlockingThread.run { () throws(OutboxError) in try operations.syncNames(in: directory) }
@@ -68,7 +83,6 @@ package struct Spool: Sendable {
             remove(names)
             throw error
         }
-        if !files.isEmpty { upload.files = files }
         return names
     }
 
@@ -83,8 +97,26 @@ package struct Spool: Sendable {
     package func sweep(inUse: ([String]) async throws(OutboxError) -> Set<String>) async throws(OutboxError) -> Int? {
         guard let exclusive = lock(LOCK_EX | LOCK_NB) else { return nil }
         defer { _ = exclusive }
+        return try await remove(fileNames(), exceptIn: inUse)
+    }
+
+    /// Removes files that no row refers to and that were last modified longer ago than a number of seconds.
+    func sweep(
+        minimumAge: Int, inUse: ([String]) async throws(OutboxError) -> Set<String>
+    ) async throws(OutboxError) -> Int {
+        let limit = time(nil) - minimumAge
+        let old = fileNames().filter { name in
+            var status = stat()
+            return unsafe stat(path(name), &status) == 0 && status.st_mtim.tv_sec < limit
+        }
+        return try await remove(old, exceptIn: inUse)
+    }
+
+    private func remove(
+        _ names: [String], exceptIn inUse: ([String]) async throws(OutboxError) -> Set<String>
+    ) async throws(OutboxError) -> Int {
         var count = 0
-        var names = fileNames()
+        var names = names
         while !names.isEmpty {
             let page = Array(names.suffix(500))
             names.removeLast(page.count)
@@ -111,81 +143,115 @@ package struct Spool: Sendable {
     }
 
     private func lock(_ operation: Int32) -> SweepLock? {
-        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = unsafe Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         let lock = SweepLock(descriptor)
         return flock(descriptor, operation) == 0 ? lock : nil
     }
-
-    private static func inspect(_ file: inout DurableFile) async throws(OutboxError) {
-        do {
-            try await file.inspect()
-        } catch {
-            throw OutboxError(.uploadRefused, error.message, cause: error)
-        }
-    }
 }
 
-extension Spool {
-    private func write(_ bytes: [UInt8]) async throws(OutboxError) -> String {
-        try await BlockingThread.run { () throws(OutboxError) in
-            try make { file, path throws(OutboxError) in try operations.write(bytes, to: file, path) }
-        }
+extension Spool: BodyStorage {
+    func stage(
+        _ upload: inout some DurableUpload, _ options: EnqueueOptions
+    ) async throws(OutboxError) -> StagedFiles {
+        StagedFiles(names: try await stage(&upload, fileStorage: options.fileStorage))
     }
 
-    private func copy(_ source: DurableFile) async throws(OutboxError) -> String {
-        var seen = source
-        try await Self.inspect(&seen)
-        let before = seen
-        let name = try await BlockingThread.run { () throws(OutboxError) in
-            try make { file, path throws(OutboxError) in try copy(source.path, to: file, path) }
-        }
-        do {
-            // A copy that mixes two states of the source is invalid.
-            try await before.check()
-        } catch {
-            remove([name])
-            throw OutboxError(
-                .uploadRefused, "\(source.path) changed while it was copied. Enqueue the upload again.", cause: error)
+    /// Returns the upload unchanged: one machine has the files and the queue.
+    func open(
+        _ upload: any DurableUpload, read: (String) async throws(OutboxError) -> [UInt8]?
+    ) async throws(OutboxError) -> OpenedUpload { OpenedUpload(upload: upload) }
+
+    private func write(_ bytes: [UInt8]) async throws(OutboxError) -> String {
+        let name = RandomName.make()
+        try await BlockingThread.run { () throws(OutboxError) in
+            try make(name) { file, path throws(OutboxError) in try operations.write(bytes, to: file, path) }
         }
         return name
     }
 
+    private func copy(_ source: DurableFile) async throws(OutboxError) -> String {
+        let name = RandomName.make()
+        do throws(OutboxError) {
+            try await Self.reading(source) { () throws(OutboxError) in
+                try make(name) { file, path throws(OutboxError) in try copy(source.path, to: file, path) }
+            }
+        } catch {
+            remove([name])
+            throw error
+        }
+        return name
+    }
+
+    /// Returns the bytes of a file, or of a file that is in memory.
+    static func bytes(of source: DurableFile) async throws(OutboxError) -> [UInt8] {
+        if let bytes = source.pending { return bytes }
+        return try await reading(source) { () throws(OutboxError) in
+            var bytes: [UInt8] = []
+            let input = try open(source.path, SpoolFileOperations())
+            defer { withExtendedLifetime(input) {} }
+            while let chunk = try next(input, source.path, SpoolFileOperations()) { bytes += chunk }
+            return bytes
+        }
+    }
+
+    /// Reads a file. A copy that mixes two states of the source is invalid.
+    private static func reading<Value: Sendable>(
+        _ source: DurableFile, _ work: @escaping @Sendable () throws(OutboxError) -> Value
+    ) async throws(OutboxError) -> Value {
+        var before = source
+        try await before.record()
+        let value = try await BlockingThread.run(work)
+        do {
+            try await before.check()
+        } catch {
+            throw OutboxError(
+                .uploadRefused, "\(source.path) changed while it was copied. Enqueue the upload again.", cause: error)
+        }
+        return value
+    }
+
     /// Creates a file that is complete and synchronized to the disk, or none.
-    private func make(_ fill: (AtomicFile, String) throws(OutboxError) -> Void) throws(OutboxError) -> String {
-        let halves = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
-        let name = halves.map { String($0, radix: 36) }.joined(separator: "-")
+    private func make(
+        _ name: String, _ fill: (AtomicFile, String) throws(OutboxError) -> Void
+    ) throws(OutboxError) {
         let path = path(name)
         let file = try operations.create(path)
         try fill(file, path)
         try operations.sync(file, path)
         file.keepName()
-        return name
     }
 
     private func copy(_ source: String, to file: AtomicFile, _ path: String) throws(OutboxError) {
-        let raw = unsafe SystemPath.with(source) { unsafe open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
-        guard raw >= 0 else { throw operations.readFailed(errno, source) }
-        let input = FileDescriptor(owning: raw)
+        let input = try Self.open(source, operations)
         defer { withExtendedLifetime(input) {} }
         if operations.clone(input, to: file) { return }
+        while let chunk = try Self.next(input, source, operations) { try operations.write(chunk, to: file, path) }
+    }
+
+    private static func open(
+        _ source: String, _ operations: SpoolFileOperations
+    ) throws(OutboxError) -> FileDescriptor {
+        let raw = unsafe SystemPath.with(source) { unsafe Glibc.open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
+        guard raw >= 0 else { throw operations.readFailed(errno, source) }
+        return FileDescriptor(owning: raw)
+    }
+
+    /// Returns up to 1 MiB from the current position; `nil` at the end of the file.
+    private static func next(
+        _ input: FileDescriptor, _ source: String, _ operations: SpoolFileOperations
+    ) throws(OutboxError) -> [UInt8]? {
         while true {
             try operations.check(.read, source)
             var number: Int32 = 0
             let chunk = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
-                let read = unsafe read(raw, buffer.baseAddress!, buffer.count)
+                let read = unsafe read(input.raw, buffer.baseAddress!, buffer.count)
                 count = max(0, read)
                 if read < 0 { number = errno }
             }
             if number == EINTR { continue }
             guard number == 0 else { throw operations.readFailed(number, source) }
-            if chunk.isEmpty { return }
-            try operations.write(chunk, to: file, path)
+            return chunk.isEmpty ? nil : chunk
         }
     }
-}
-
-extension DurableFile {
-    /// Whether the path refers to an open descriptor of this process, which other processes cannot access.
-    fileprivate var belongsToProcess: Bool { path.hasPrefix("/proc/self/fd/") }
 }

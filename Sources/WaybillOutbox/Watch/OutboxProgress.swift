@@ -61,7 +61,8 @@ struct ProgressMeter {
 
 extension Outbox {
     /// Returns progress snapshots at a bounded rate while they are iterated; for a batch, until it is finished. Causes
-    /// no work while there is no iteration, and works from any process.
+    /// no work while there is no iteration, and works from any process. With a shared store, the bytes of an item that
+    /// another machine delivers count when the item has ended.
     ///
     /// - Parameters:
     ///   - batch: The batch, or `nil` for all items.

@@ -19,14 +19,22 @@ struct ItemRun: Sendable {
     }
 
     private func deliver(_ attempt: Int, _ lease: Int64) async -> ItemChange {
-        let upload: any DurableUpload
+        let enqueued: any DurableUpload
         do {
-            upload = try worker.registry.decode(item.kind, item.spec)
+            enqueued = try worker.registry.decode(item.kind, item.spec)
         } catch {
-            var stored = StoredResponse()
-            stored.message = error.message
-            return ItemChange(item.id, .ended(.refused(error.code.description), lease: lease), response: stored)
+            var response = StoredResponse()
+            response.message = error.message
+            return ItemChange(item.id, .ended(.refused(error.code.description), lease: lease), response: response)
         }
+        let opened: OpenedUpload
+        do {
+            opened = try await open(enqueued, lease)
+        } catch {
+            return filesUnavailable(error, attempt, lease)
+        }
+        defer { withExtendedLifetime(opened) {} }
+        let upload = opened.upload
         do throws(UploadError) {
             guard try await isStillRepeatable(upload, attempt, lease) else {
                 return ItemChange(item.id, .ended(.unknown("idempotencyWindowClosed"), lease: lease))
@@ -37,8 +45,25 @@ struct ItemRun: Sendable {
             worker.budget.withLock { $0.earn(item.lane) }
             return ItemChange(item.id, .ended(.delivered, lease: lease), lane: .responded, response: stored)
         } catch {
-            return await failed(error, upload, attempt, lease)
+            return await failed(error, enqueued, attempt, lease)
         }
+    }
+
+    private func open(_ upload: any DurableUpload, _ lease: Int64) async throws(OutboxError) -> OpenedUpload {
+        try await core.bodies.open(upload) { (name) async throws(OutboxError) in
+            try await core.store.body(name, of: HeldLease(item: item.id, number: lease), token: core.token)
+        }
+    }
+
+    /// The files may be readable later, or on another machine.
+    private func filesUnavailable(_ error: OutboxError, _ attempt: Int, _ lease: Int64) -> ItemChange {
+        core.logger?.error(
+            "the files of an item cannot be read", metadata: ["item": "\(item.id)", "error": "\(error)"])
+        var response = StoredResponse()
+        response.message = error.message
+        let wait = max(Self.shortestWait, worker.configuration.retry.wait(attempt: attempt, jitter: jitter))
+        let ending = ItemLife.Ending.transient(Self.unavailable, delay: wait)
+        return ItemChange(item.id, .ended(ending, lease: lease), response: response)
     }
 
     /// Whether an item with an unknown outcome may still be sent again. Hours may have passed since its verification,
@@ -72,9 +97,21 @@ struct ItemRun: Sendable {
     }
 
     private func verify(_ lease: Int64) async -> ItemChange {
+        let enqueued: any DurableUpload
         do {
-            let upload = try worker.registry.decode(item.kind, item.spec)
-            let verdict = try await upload.verify(delivery(max(1, item.life.attempts), lease))
+            enqueued = try worker.registry.decode(item.kind, item.spec)
+        } catch {
+            return ItemChange(item.id, .verdict(.cannotTell("unknownKind"), lease: lease))
+        }
+        let opened: OpenedUpload
+        do {
+            opened = try await open(enqueued, lease)
+        } catch {
+            return ItemChange(item.id, .verdict(.later(Self.unavailable, delay: verificationWait), lease: lease))
+        }
+        defer { withExtendedLifetime(opened) {} }
+        do throws(UploadError) {
+            let verdict = try await opened.upload.verify(delivery(max(1, item.life.attempts), lease))
             switch verdict {
             case .delivered(let response):
                 return ItemChange(
@@ -85,19 +122,20 @@ struct ItemRun: Sendable {
             case .resume(let state): return ItemChange(item.id, .verdict(.absent, lease: lease), resume: state)
             case .undetermined: return ItemChange(item.id, .verdict(.cannotTell("cannotTell"), lease: lease))
             }
-        } catch let error as UploadError {
+        } catch {
             let failure = FailureClass(
                 error, attempt: item.life.failedVerifications + 1, policy: worker.configuration.retry, jitter: jitter)
-            let wait = max(Self.shortestWait, worker.configuration.retry.wait(attempt: 3, jitter: jitter))
             // A blocked lane is not contacted until it is unblocked, not even for verification.
             let verdict: ItemLife.Verdict =
                 if case .refused(let reason) = failure.ending { .cannotTell(reason) } else {
-                    .later(error.code.description, delay: wait)
+                    .later(error.code.description, delay: verificationWait)
                 }
             return ItemChange(item.id, .verdict(verdict, lease: lease), lane: failure.lane)
-        } catch {
-            return ItemChange(item.id, .verdict(.cannotTell("unknownKind"), lease: lease))
         }
+    }
+
+    private var verificationWait: Int64 {
+        max(Self.shortestWait, worker.configuration.retry.wait(attempt: 3, jitter: jitter))
     }
 
     private func delivery(_ attempt: Int, _ lease: Int64) -> Delivery {
@@ -148,5 +186,6 @@ struct ItemRun: Sendable {
     }
 
     private static let shortestWait: Int64 = 100
+    private static let unavailable = "filesUnavailable"
     private static let suspensionWithoutBudget: Int64 = 60_000
 }

@@ -22,15 +22,23 @@ struct LeaseKeeper: Sendable {
             // Concurrently, because a renewal may take arbitrarily long.
             group.addTask { await stopUnrenewed(last, clock) }
             group.addTask {
-                repeat {
+                await repeatedly(clock) {
                     let start = clock.now
                     if await renew() { last.update { $0 = start } }
-                } while (try? await clock.sleep(for: duration / 4)) != nil
+                }
             }
+            group.addTask { await repeatedly(clock) { await recover() } }
         }
     }
 
-    /// Renews all leases, and ends those of workers that are gone.
+    /// Works four to five times in a lease duration. Many workers that start together drift apart.
+    private func repeatedly(_ clock: some Clock<Duration>, _ work: () async -> Void) async {
+        repeat {
+            await work()
+        } while (try? await clock.sleep(for: duration * Double.random(in: 0.2...0.25))) != nil
+    }
+
+    /// Renews all leases.
     ///
     /// - Returns: Whether the store was reached.
     private func renew() async -> Bool {
@@ -38,11 +46,23 @@ struct LeaseKeeper: Sendable {
         do throws(OutboxError) {
             let statuses = try await core.store.renew(leases, token: core.token)
             core.stop(zip(leases, statuses).filter { $1 != .held }.map(\.0))
-            if try await core.store.recover(token: core.token) > 0 { core.signalChange() }
             return true
         } catch {
             core.logger?.error("renewing leases failed", metadata: ["error": "\(error)"])
             return false
+        }
+    }
+
+    /// Ends the leases of workers that are gone.
+    private func recover() async {
+        do throws(OutboxError) {
+            let count = try await core.store.recover(token: core.token)
+            guard count > 0 else { return }
+            core.logger?.notice(
+                "deliveries of other workers were interrupted and will be verified", metadata: ["count": "\(count)"])
+            core.signalChange()
+        } catch {
+            core.logger?.error("ending leases of other workers failed", metadata: ["error": "\(error)"])
         }
     }
 

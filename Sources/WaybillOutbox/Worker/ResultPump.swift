@@ -2,7 +2,8 @@ import Logging
 import Waybill
 import WaybillCore
 
-/// Passes stored results to the program's closure: each at least once, in order.
+/// Passes stored results to the program's closure: each at least once, in order. Of the workers of a shared store, one
+/// does.
 struct ResultPump: Sendable {
     private let core: OutboxCore
     private let configuration: Outbox.Configuration
@@ -17,17 +18,24 @@ struct ResultPump: Sendable {
         guard configuration.onResult != nil else { return }
         while !Task.isCancelled {
             let seen = core.signal.value
-            if await catchUp() { await core.signal.wait { $0 != seen } }
+            guard await catchUp() else { continue }
+            if let duration = core.store.leaseDuration {
+                // The worker that passes on results may end without a signal.
+                await core.signal.wait(atMost: duration / 2) { $0 != seen }
+            } else {
+                await core.signal.wait { $0 != seen }
+            }
         }
     }
 
-    /// Passes on existing results.
+    /// Passes on existing results, unless another worker does.
     ///
     /// - Returns: `false` if an error occurred and the call should be repeated.
     @discardableResult
     func catchUp() async -> Bool {
         guard let onResult = configuration.onResult else { return true }
         do throws(OutboxError) {
+            guard try await core.store.claim(OutboxClaim.results, token: core.token) else { return true }
             var processed = try await core.store.mark(OutboxMark.handled)
             while true {
                 let page = try await core.store.results(after: processed, limit: 100)

@@ -30,9 +30,11 @@ final class Worker: Sendable {
     /// Delivers until the task is cancelled, or until no item can make progress.
     func run(untilIdle: Bool) async throws(OutboxError) {
         try await begin()
+        let isShared = core.isShared
         let pump = Task { await ResultPump(core, configuration).run() }
         // A separate task, so that purging many items does not delay the storing of results.
         let cleaner = Task {
+            if isShared { try? await clean() }
             while (try? await Task.sleep(for: Self.cleaningInterval)) != nil { try? await clean() }
         }
         let wakeups = Task { for await _ in core.store.wakeups { core.signalChange() } }
@@ -53,25 +55,59 @@ final class Worker: Sendable {
             core.stopRunning()
             core.signalChange()
         }
-        for task in [pump, cleaner, wakeups, keeper].compactMap(\.self) {
-            task.cancel()
-            await task.value
-        }
+        await end([pump, cleaner, wakeups, keeper].compactMap(\.self))
         // A queue that has become unusable has no further results.
         try result.get()
         // The program receives all results before `run` returns.
         while !Task.isCancelled, !drain.mustStop, !(await ResultPump(core, configuration).catchUp()) {}
+        if isShared { await end([Task { await releaseClaims() }], cancelling: false) }
     }
 
     /// Unblocks all lanes and purges old items.
+    ///
+    /// With a shared store, the start of one of many workers is no sign of new credentials, so that blocked lanes are only
+    /// tried; and a store that cannot be reached is no reason to end.
     private func begin() async throws(OutboxError) {
-        for (lane, life) in try await core.store.lanes() where life.blocked != nil {
-            try await core.store.lane(lane, .unblock)
+        guard !core.isShared else {
+            try? await changeBlockedLanes(.probe)
+            return
         }
+        try await changeBlockedLanes(.unblock)
         try await clean()
     }
 
+    private func changeBlockedLanes(_ event: LaneLife.Event) async throws(OutboxError) {
+        for (lane, life) in try await core.store.lanes() where life.blocked != nil {
+            try await core.store.lane(lane, event)
+        }
+    }
+
+    /// Cancels helper tasks and waits until they have ended. A call of a shared store may never return: its task is waited
+    /// for at most some seconds.
+    private func end(_ tasks: [Task<Void, Never>], cancelling: Bool = true) async {
+        if cancelling { for task in tasks { task.cancel() } }
+        let ended = Observed(false)
+        Task {
+            for task in tasks { await task.value }
+            ended.update { $0 = true }
+        }
+        guard core.isShared else {
+            await ended.wait(ignoresCancellation: true) { $0 }
+            return
+        }
+        // In a task of its own, which is not cancelled.
+        _ = await Task { await ended.wait(atMost: Self.endTimeout) { $0 } }.value
+    }
+
+    private func releaseClaims() async {
+        for name in [OutboxClaim.results, OutboxClaim.cleaning] {
+            try? await core.store.release(name, token: core.token)
+        }
+    }
+
+    /// Purges old items and unused staged files. Of the workers of a shared store, one does.
     private func clean() async throws(OutboxError) {
+        guard try await core.store.claim(OutboxClaim.cleaning, token: core.token) else { return }
         _ = try await core.store.purge(olderThan: configuration.resultRetention)
         _ = try await core.sweep()
     }
@@ -101,7 +137,7 @@ final class Worker: Sendable {
             token: core.token,
             slots: isEnding ? 0 : max(0, max(1, configuration.maximumConcurrentDeliveries) - lanes.count),
             slotsPerLane: max(1, configuration.maximumConcurrentDeliveriesPerLane),
-            running: Dictionary(lanes.map { ($0, 1) }, uniquingKeysWith: +))
+            running: Dictionary(lanes.map { ($0, 1) }, uniquingKeysWith: +), host: core.host)
     }
 
     /// Starts the delivery of a leased item.
@@ -118,6 +154,7 @@ final class Worker: Sendable {
     }
 
     private static let cleaningInterval = Duration.seconds(3_600)
+    private static let endTimeout = Duration.seconds(2)
 }
 
 extension Result where Failure == OutboxError {

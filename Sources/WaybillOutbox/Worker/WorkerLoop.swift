@@ -1,5 +1,6 @@
 import Logging
 import Waybill
+import WaybillCore
 
 /// The loop of a ``Worker``. Storing results and leasing the next items is one transaction per turn, so that sequential
 /// uploads cost one fsync(2) each, and concurrent ones share one.
@@ -45,12 +46,19 @@ struct WorkerLoop {
 
     private mutating func turn(_ request: LeaseRequest, _ seen: inout Int) async throws(OutboxError) -> LeaseResult {
         if failures > 0 { try await storeIndividually() }
+        let start = ContinuousClock.now
         let (applied, leased) = try await core.store.apply(results, thenLease: request)
         failures = 0
         let hasResults = !results.isEmpty
         settle(results, applied)
         results = []
-        for item in leased.items { worker.start(item) }
+        if let duration = core.store.leaseDuration, start.duration(to: .now) >= duration / 2 {
+            // The process was paused, or the response was late: the leases may end before the next renewal.
+            results = leased.items.map(\.returned)
+            if !results.isEmpty { core.signalChange() }
+        } else {
+            for item in leased.items { worker.start(item) }
+        }
         if hasResults {
             // Wakes the result pump; this loop itself needs no further turn.
             core.signalChange()
@@ -79,7 +87,7 @@ struct WorkerLoop {
 
     private func settle(_ results: [ItemChange], _ applied: [AppliedChange]) {
         for (result, applied) in zip(results, applied) {
-            if !applied.freed.isEmpty { core.spool.remove(applied.freed) }
+            if !applied.freed.isEmpty { core.bodies.remove(applied.freed) }
             if !applied.isAccepted {
                 core.logger?.warning("a late result was ignored", metadata: ["item": "\(result.id)"])
             }
@@ -106,7 +114,12 @@ struct WorkerLoop {
             if isFatal { throw error }
             return false
         }
-        try? await Task.sleep(for: Self.pauseAfterFailure)
+        if core.isShared, !worker.mustStop {
+            // The store may be unreachable for hours.
+            await core.signal.wait(atMost: Self.backoff.delay(after: failures)) { [worker] _ in worker.mustStop }
+        } else {
+            try? await Task.sleep(for: Self.pauseAfterFailure)
+        }
         return true
     }
 
@@ -134,5 +147,15 @@ struct WorkerLoop {
 
     private static let longestSleep: Int64 = 30_000
     private static let pauseAfterFailure = Duration.milliseconds(250)
+    private static let backoff = Backoff(from: pauseAfterFailure, to: .seconds(15))
     private static let finalAttempts = 4
+}
+
+extension LeasedItem {
+    /// The change that ends the lease of an item that was not worked on.
+    fileprivate var returned: ItemChange {
+        let lease = life.leaseNumber
+        if case .verify = effect { return ItemChange(id, .verdict(.later("interrupted", delay: 0), lease: lease)) }
+        return ItemChange(id, .ended(.aborted, lease: lease))
+    }
 }

@@ -194,7 +194,7 @@ extension FaultPointTests {
         #expect(
             existing.count <= run.reportedIDs.count + unreported,
             "\(point): reported \(run.reportedIDs), existing \(existing), \(run.text)")
-        let spool = Spool(directory: outbox.directory.spool)
+        let spool = Spool(directory: outbox.path + "/spool")
         #expect(spool.fileNames().count == existing.count, "\(point)")
         for name in spool.fileNames() {
             #expect(try readFile(spool.path(name)) == [UInt8](repeating: 65, count: 40_000), "\(point)")

@@ -132,7 +132,7 @@ struct KillRun {
             account.complete > 0 && !(0..<uploads).contains(Int(name.dropFirst(5).dropLast()) ?? -1)
         }
         // Failed items keep their staged files, because they can be retried.
-        let names = Spool(directory: outbox.directory.spool).fileNames()
+        let names = Spool(directory: outbox.path + "/spool").fileNames()
         let used = try await outbox.owner?.store.stagedInUse(names) ?? []
         results.orphans = names.filter { !used.contains($0) }
         if used.count > results.doubtful { results.orphans += used }

@@ -67,4 +67,17 @@ import Testing
         lane.handle(.forbidden("status403", jitter: 1), at: 30_000)
         #expect(lane.blocked == "status403" && lane.suspendedUntil == 90_000)
     }
+
+    @Test func `a probe makes a blocked lane due, and changes no other`() {
+        var lane = LaneLife()
+        lane.handle(.block("status401", jitter: 1), at: 1_000)
+        let failures = lane.failures
+        #expect(lane.availableSlots(2_000, of: 5) == 0)
+        lane.handle(.probe, at: 2_000)
+        #expect(lane.availableSlots(2_000, of: 5) == 1 && lane.blocked == "status401" && lane.failures == failures)
+        var suspended = LaneLife()
+        suspended.handle(.suspend(60_000), at: 1_000)
+        suspended.handle(.probe, at: 2_000)
+        #expect(!suspended.isOpen(2_000))
+    }
 }

@@ -21,14 +21,14 @@ import Waybill
         let form: MultipartForm = [.data("D", Self.large), .file("F", path: path)]
         if step == .clone {
             try await outbox.enqueue(form, to: world.server.url("/u"), options: options)
-            #expect(Spool(directory: outbox.directory.spool).fileNames().count == 2)
+            #expect(Spool(directory: outbox.path + "/spool").fileNames().count == 2)
         } else {
             let error = await #expect(throws: OutboxError.self) {
                 try await outbox.enqueue(form, to: world.server.url("/u"), options: options)
             }
             #expect([.storageFailed, .uploadRefused].contains(error?.code))
             #expect(try await outbox.tally().total == 0)
-            #expect(Spool(directory: outbox.directory.spool).fileNames().isEmpty)
+            #expect(Spool(directory: outbox.path + "/spool").fileNames().isEmpty)
         }
         await outbox.close()
     }
@@ -37,7 +37,7 @@ import Waybill
         let world = try OutboxWorld()
         let outbox = try await world.open()
         try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
-        let spool = Spool(directory: outbox.directory.spool)
+        let spool = Spool(directory: outbox.path + "/spool")
         let kept = spool.fileNames()
         await outbox.close()
         try world.directory.write("outbox/spool/orphan", "left by a crash")
@@ -64,8 +64,8 @@ import Waybill
         let world = try OutboxWorld()
         let outbox = try await world.open()
         try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
-        let spool = Spool(directory: outbox.directory.spool)
-        let queue = outbox.directory.queue
+        let spool = Spool(directory: outbox.path + "/spool")
+        let queue = outbox.path + "/queue.db"
         for path in [world.path, spool.directory, spool.path(spool.fileNames()[0]), queue, queue + "-wal"] {
             var status = stat()
             #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o077 == 0, "\(path)")

@@ -61,6 +61,14 @@ final class MemoryStore: OutboxStore {
     private let listeners = Locked<[AsyncStream<Void>.Continuation]>([])
     /// The number of renewals, and whether they fail.
     let renewals = Watched((count: 0, fail: false))
+    /// The number of calls that may have changed items.
+    let changes = Watched(0)
+    /// Whether responses with leased items are delayed.
+    let holdsLeases = Observed(false)
+    /// Whether renewals do not return.
+    let isHanging = Observed(false)
+    /// Whether calls that change items reach the store, and the number of those that did not.
+    let outage = Watched((isReachable: true, failures: 0))
     private let state = Locked(State())
     /// The clock, in milliseconds since 1970.
     private let now: @Sendable () -> Int64
@@ -86,7 +94,17 @@ final class MemoryStore: OutboxStore {
         if let leaseDuration { state.workers[token] = now() + leaseDuration.milliseconds }
     }
 
+    private func reach() throws(OutboxError) {
+        let isReachable = outage.update { outage in
+            if !outage.isReachable { outage.failures += 1 }
+            return outage.isReachable
+        }
+        guard isReachable else { throw OutboxError(.storeUnreachable, "The store cannot be reached.") }
+    }
+
     func renew(_ leases: [HeldLease], token: String) async throws(OutboxError) -> [LeaseStatus] {
+        await isHanging.wait(ignoresCancellation: true) { !$0 }
+        try reach()
         let fails = renewals.update { renewals in
             renewals.count += 1
             return renewals.fail
@@ -102,7 +120,11 @@ final class MemoryStore: OutboxStore {
     }
 
     func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem] {
-        defer { wake() }
+        try reach()
+        defer {
+            changes.update { $0 += 1 }
+            wake()
+        }
         return state.withLock { state in items.map { state.insert($0, now()) } }
     }
 
@@ -113,23 +135,33 @@ final class MemoryStore: OutboxStore {
         }
     }
 
-    func apply(_ changes: [ItemChange]) async throws(OutboxError) -> [AppliedChange] {
-        state.withLock { state in changes.map { state.apply($0, now()) } }
+    func apply(_ events: [ItemChange]) async throws(OutboxError) -> [AppliedChange] {
+        try reach()
+        defer { changes.update { $0 += 1 } }
+        return state.withLock { state in events.map { state.apply($0, now()) } }
     }
 
     func apply(
-        _ changes: [ItemChange], thenLease request: LeaseRequest
+        _ events: [ItemChange], thenLease request: LeaseRequest
     ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult) {
-        state.withLock { state in
+        try reach()
+        let result = state.withLock { state in
             keep(request.token, &state)
-            return (changes.map { state.apply($0, now()) }, state.lease(request, now()))
+            return (events.map { state.apply($0, now()) }, state.lease(request, now()))
         }
+        changes.update { $0 += 1 }
+        if !events.isEmpty { wake() }
+        if !result.1.items.isEmpty { await holdsLeases.wait(ignoresCancellation: true) { !$0 } }
+        return result
     }
+
+    func life(_ id: Int64) -> ItemLife? { state.withLock { $0.entries[id]?.life } }
 
     func control(
         _ event: ItemLife.Event, _ selection: ItemSelection
     ) async throws(OutboxError) -> ControlResult {
-        state.withLock { state in
+        defer { changes.update { $0 += 1 } }
+        return state.withLock { state in
             var result = ControlResult()
             for id in state.order where state.entries[id].map({ selection.includes($0.item(id)) }) == true {
                 let before = state.entries[id]?.life
@@ -143,7 +175,8 @@ final class MemoryStore: OutboxStore {
     }
 
     func claim(_ name: String, token: String) async throws(OutboxError) -> Bool {
-        state.withLock { state in
+        try reach()
+        return state.withLock { state in
             keep(token, &state)
             if let holder = state.claims[name], holder != token, state.workers[holder].map({ $0 > now() }) ?? false {
                 return false
@@ -167,7 +200,9 @@ final class MemoryStore: OutboxStore {
     }
 
     func recover(token: String) async throws(OutboxError) -> Int {
-        state.withLock { state in
+        try reach()
+        defer { changes.update { $0 += 1 } }
+        return state.withLock { state in
             var count = 0
             keep(token, &state)
             let living = state.workers.filter { $0.value > now() }.keys
@@ -227,7 +262,8 @@ final class MemoryStore: OutboxStore {
     }
 
     func lanes() async throws(OutboxError) -> [String: LaneLife] {
-        state.withLock { $0.lanes.filter { $0.value != LaneLife() } }
+        try reach()
+        return state.withLock { $0.lanes.filter { $0.value != LaneLife() } }
     }
 
     func lane(_ name: String, _ event: LaneLife.Event) async throws(OutboxError) {

@@ -41,7 +41,7 @@ import Waybill
         #expect(try await outbox.item(first.id)?.isDoubtful == false)
         let doubtful = try #require(try await outbox.item(second.id))
         #expect(doubtful.state == .cancelled && doubtful.isDoubtful && doubtful.reason == "outcomeUnknown")
-        #expect(Spool(directory: outbox.directory.spool).fileNames().isEmpty)
+        #expect(Spool(directory: outbox.path + "/spool").fileNames().isEmpty)
         await outbox.close()
     }
 

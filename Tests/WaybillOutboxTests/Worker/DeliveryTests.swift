@@ -34,7 +34,7 @@ import WaybillCore
         #expect(Set(requests.compactMap { $0.value(of: "Idempotency-Key") }).count == 1)
         #expect(Set(requests.compactMap { $0.value(of: "Content-Type") }).count == 1)
         // The staged data is removed with its item.
-        #expect(Spool(directory: outbox.directory.spool).fileNames().isEmpty)
+        #expect(Spool(directory: outbox.path + "/spool").fileNames().isEmpty)
         await outbox.close()
     }
 

@@ -46,8 +46,8 @@ import WaybillTesting
 
         /// Advances both clocks by a quarter of a lease, and waits for the renewal.
         func renew() async throws {
-            // The renewal and the limit.
-            await clock.sleepers(atLeast: 2)
+            // The renewal, the recovery and the limit.
+            await clock.sleepers(atLeast: 3)
             let count = store.renewals.value.count
             storeClock.update { $0 += Self.leaseDuration.milliseconds / 4 }
             clock.advance(by: Self.leaseDuration / 4)

@@ -43,7 +43,7 @@ import Waybill
         #expect(try await outbox.states() == [.done])
         #expect(String(decoding: world.server.requests[0].body, as: UTF8.self).contains("what was meant"))
         #expect(String(decoding: world.server.requests[0].body, as: UTF8.self).contains("filename=\"card\""))
-        #expect(Spool(directory: outbox.directory.spool).fileNames().isEmpty)
+        #expect(Spool(directory: outbox.path + "/spool").fileNames().isEmpty)
         await outbox.close()
     }
 

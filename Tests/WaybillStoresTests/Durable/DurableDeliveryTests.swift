@@ -59,13 +59,13 @@ import WaybillCore
         options.fileStorage = .snapshot
         try await outbox.enqueue(try await fixture.toOSS(file.path, "copy"), options: options)
         try fixture.folder.overwrite("film.mov", at: 0, [9, 9, 9])
-        #expect(Spool(directory: outbox.directory.spool).fileNames().count == 3)
+        #expect(Spool(directory: outbox.path + "/spool").fileNames().count == 3)
         try await fixture.deliver(outbox)
         #expect(try await outbox.tally()[.done] == 3)
         #expect(fixture.oss.object("of-bytes")?.content.crc64 == CRC(.ecma, of: bytes).value)
         #expect(fixture.oss.object("copy")?.content.crc64 == CRC(.ecma, of: file.bytes).value)
         #expect(fixture.qiniu.object("of-bytes")?.fileName == "a.bin")
-        #expect(Spool(directory: outbox.directory.spool).fileNames().isEmpty)
+        #expect(Spool(directory: outbox.path + "/spool").fileNames().isEmpty)
         await outbox.close()
     }
 
