@@ -3,7 +3,7 @@ import WaybillOutbox
 
 /// Prints what would be added to the outbox. Compresses images and checks files, but does not open the outbox.
 struct QueueDryRun<Upload: DurableUpload> {
-    /// The directory of the outbox.
+    /// The location of the outbox, without a password.
     let outbox: String
     let entries: [QueueRun<Upload>.Entry]
     /// The destination of each file for an object store; unused for forms.

@@ -132,7 +132,8 @@ struct ManualPage {
           NO_COLOR              no colors
           TERM=dumb, CI         periodic lines instead of a progress bar
           TMPDIR                directory for copies of standard input and pipes; default /tmp
-          WAYBILL_OUTBOX        the directory of the outbox
+          WAYBILL_OUTBOX        the directory of the outbox, or the URL of its database
+          WAYBILL_OUTBOX_FILES  directory that all machines of a database have mounted, for files above 1 MiB
           OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN, OSS_ENDPOINT, OSS_REGION
           QINIU_ACCESS_KEY, QINIU_SECRET_KEY, QINIU_UPLOAD_TOKEN, QINIU_UP_HOST
 

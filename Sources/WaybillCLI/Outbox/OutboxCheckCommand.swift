@@ -8,7 +8,7 @@ struct OutboxCheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Checks an outbox: its queue, lanes and disk.",
         discussion: """
-            Checks the integrity of the queue file if no other process uses the outbox.
+            Checks the integrity of the queue file if no other process uses the outbox, or that of the database.
 
             EXAMPLES:
               waybill outbox check
@@ -26,15 +26,16 @@ struct OutboxCheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await finishing(json) { () async throws(CommandFailure) in
-            let outbox = try await location.resolved().openExisting()
-            let checks = try await Self.checks(outbox)
+            let location = try location.resolved()
+            let outbox = try await location.openExisting()
+            let checks = try await Self.checks(outbox, isShared: location.isShared)
             await outbox.close()
             return try Check.report(checks, failure: .fatal, isJSON: json)
         }
     }
 
-    private static func checks(_ outbox: Outbox) async throws(CommandFailure) -> [Check] {
-        var checks = [Check(note: "directory", outbox.path)]
+    private static func checks(_ outbox: Outbox, isShared: Bool) async throws(CommandFailure) -> [Check] {
+        var checks = [Check(note: isShared ? "database" : "directory", outbox.path)]
         if outbox.isOwner {
             let found = try await mappingOutboxErrors { () async throws(OutboxError) in
                 try await outbox.checkIntegrity()
@@ -42,13 +43,14 @@ struct OutboxCheckCommand: AsyncParsableCommand {
             checks.append(
                 Check(
                     "queue", found == "ok",
-                    found == "ok"
-                        ? "intact" : "damaged: \(found). Back up the directory, and queue missing uploads again."))
+                    found == "ok" ? "intact" : "damaged: \(found). Back it up, and queue missing uploads again."))
         } else {
             checks.append(Check(note: "queue", "not checked: another process uses it"))
         }
-        checks.append(Checks.checkTemporaryDirectory(outbox.path))
-        checks[checks.count - 1].name = "disk"
+        if !isShared {
+            checks.append(Checks.checkTemporaryDirectory(outbox.path))
+            checks[checks.count - 1].name = "disk"
+        }
         let (tally, lanes) = try await mappingOutboxErrors { () async throws(OutboxError) in
             (try await outbox.tally(), try await outbox.blockedLanes())
         }

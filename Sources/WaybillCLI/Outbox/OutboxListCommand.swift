@@ -120,6 +120,7 @@ struct OutboxTable {
                 separator: ", ")
         }
         if let why { facts.append(why) }
+        if let host = item.host, !item.state.isTerminal { facts.append("only on \(host)") }
         if let batch = item.batch { facts.append("[\(batch)]") }
         facts += item.tags.map { "#\($0)" }
         let text = (fixed + [facts.map(Redaction.escaped).joined(separator: "  ")]).joined(separator: "  ")

@@ -9,25 +9,32 @@ struct OutboxLocationOptions: ParsableArguments {
     @Option(
         name: .customLong("outbox"),
         help: ArgumentHelp(
-            "The directory of the outbox. Default: $WAYBILL_OUTBOX, $XDG_STATE_HOME/waybill/outbox, or "
-                + "~/.local/state/waybill/outbox.", valueName: "directory"), completion: .directory)
+            "The directory of the outbox, or postgresql://user@host/database. Default: $WAYBILL_OUTBOX, "
+                + "$XDG_STATE_HOME/waybill/outbox, or ~/.local/state/waybill/outbox.", valueName: "directory|url"),
+        completion: .directory)
     var path: String?
 
-    /// Returns the outbox directory.
+    /// Returns the location of the outbox.
     func resolved() throws(CommandFailure) -> OutboxLocation {
         OutboxLocation(path: try OutboxLocation.path(path, environment: Environment.value))
     }
 }
 
-/// The location of an outbox.
+/// The location of an outbox: a directory, or the URL of a database.
 struct OutboxLocation: Sendable, Hashable {
     let path: String
 
-    /// Returns the given directory, or the one from the environment. Empty variables count as unset, and so does a
+    /// Whether this is the URL of a database, which outboxes of several machines share.
+    var isShared: Bool { ["postgresql://", "postgres://"].contains { path.hasPrefix($0) } }
+
+    /// The location for output, without a password.
+    var shown: String { isShared ? Redaction.url(path) : path }
+
+    /// Returns the given location, or the one from the environment. Empty variables count as unset, and so does a
     /// relative `XDG_STATE_HOME` (XDG Base Directory Specification).
     static func path(_ named: String?, environment: (String) -> String?) throws(CommandFailure) -> String {
         if let named {
-            guard !named.isEmpty else { throw .usage("--outbox must name a directory.") }
+            guard !named.isEmpty else { throw .usage("--outbox must name a directory, or the URL of a database.") }
             return named
         }
         if let path = environment("WAYBILL_OUTBOX"), !path.isEmpty { return path }
@@ -50,19 +57,30 @@ struct OutboxLocation: Sendable, Hashable {
     func open(_ configuration: Outbox.Configuration = OutboxLocation.configuration) async throws(CommandFailure)
         -> Outbox
     {
+        var configuration = configuration
+        if isShared {
+            var store = try sharedStore()
+            store.sharedDirectory = Environment.value(of: Self.filesVariable).flatMap { $0.isEmpty ? nil : $0 }
+            configuration.store = store
+        }
         do throws(OutboxError) {
-            return try await Outbox(at: path, configuration: configuration)
+            return isShared
+                ? try await Outbox(configuration: configuration)
+                : try await Outbox(at: path, configuration: configuration)
         } catch {
             throw CommandFailure(error)
         }
     }
+
+    /// The variable with the directory for large files, which all machines have mounted.
+    static let filesVariable = "WAYBILL_OUTBOX_FILES"
 
     /// Opens an existing outbox.
     func openExisting(
         _ configuration: Outbox.Configuration = OutboxLocation.configuration
     ) async throws(CommandFailure) -> Outbox {
         var status = stat()
-        if unsafe stat(path, &status) != 0, errno == ENOENT {
+        if !isShared, unsafe stat(path, &status) != 0, errno == ENOENT {
             throw .usage(
                 "There is no outbox at \(Redaction.escaped(path)). Pass another directory with "
                     + "--outbox.")

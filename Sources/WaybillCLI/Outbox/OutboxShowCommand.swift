@@ -75,6 +75,7 @@ enum OutboxShow {
             ("on unknown", details.onUnknown.rawValue), ("if changed", details.onChange.rawValue),
             ("queued", OutboxTime.text(item.createdAt)), ("deadline", details.deadline.map(OutboxTime.text)),
             ("next attempt", item.dueAt.map(OutboxTime.text)), ("ended", item.endedAt.map(OutboxTime.text)),
+            ("only on", item.host),
         ]
         facts += details.files.map { ("file", $0.isStaged ? "a copy in the outbox" : $0.path) }
         facts += [("last attempt", last.message), ("status", last.status.map { "\($0)" })]

@@ -43,6 +43,7 @@ extension JSONObject {
             "idempotencyKey": item.idempotencyKey,
             "size": item.size, "createdAt": OutboxTime.text(item.createdAt),
             "endedAt": item.endedAt.map(OutboxTime.text), "dueAt": item.dueAt.map(OutboxTime.text),
+            "host": item.host,
         ]
     }
 

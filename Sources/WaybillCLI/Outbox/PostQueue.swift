@@ -114,7 +114,7 @@ extension PostCommand {
         console.hide(plan.secrets)
         if output.isDryRun {
             let dryRun = QueueDryRun(
-                outbox: try queue.location.resolved().path, entries: plan.entries, images: plan.images)
+                outbox: try queue.location.resolved().shown, entries: plan.entries, images: plan.images)
             return try await dryRun.run(console, json, isSilent: output.silent)
         }
         let outbox = try await queue.location.resolved().open()

@@ -41,7 +41,7 @@ extension PutCommand {
     ) async throws(CommandFailure) -> Exit {
         if self.files.isDryRun {
             let dryRun = QueueDryRun(
-                outbox: try queue.location.resolved().path, entries: entries, destinations: destinations)
+                outbox: try queue.location.resolved().shown, entries: entries, destinations: destinations)
             return try await dryRun.run(console, json, isSilent: output.silent)
         }
         let outbox = try await queue.location.resolved().open()

@@ -45,6 +45,11 @@ struct QueueOptions: ParsableArguments, OptionTable {
         help: "Store a copy of each file (sharing blocks if supported), so that the originals may change.")
     var keepsCopies = false
 
+    @Flag(
+        name: .customLong("pin"),
+        help: "Let only this machine deliver files that stay in place, if --outbox is a database of several machines.")
+    var allowsPinning = false
+
     @Option(
         name: .customLong("priority"),
         help: ArgumentHelp(
@@ -108,6 +113,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
         }
         (options.batch, options.tags) = (batch, tags)
         options.deduplicationKey = dedupe.map { key in file.map { EachPattern(key).expanded(for: $0) } ?? key }
+        options.allowsPinning = allowsPinning
         options.fileStorage = keepsCopies ? .snapshot : .reference
         options.onUnknown = try Self.choice(onUnknown, "--on-unknown", ["fail", "retry", "ask"], .fail)
         options.onChange = try Self.choice(onChange, "--if-changed", ["fail", "restart", "skip"], .fail)
@@ -158,6 +164,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
         ("outbox", nil, { $0.location.path != nil }), ("idempotency", nil, { $0.idempotency != nil }),
         ("idempotency-window", nil, { $0.window != nil }), ("on-unknown", nil, { $0.onUnknown != nil }),
         ("if-changed", nil, { $0.onChange != nil }), ("snapshot", nil, { $0.keepsCopies }),
+        ("pin", nil, { $0.allowsPinning }),
         ("priority", nil, { $0.priority != nil }), ("batch", nil, { $0.batch != nil }),
         ("tag", nil, { !$0.tags.isEmpty }), ("dedupe", nil, { $0.dedupe != nil }),
         ("duplicates", nil, { $0.duplicates != nil }), ("deadline", nil, { $0.deadline != nil }),

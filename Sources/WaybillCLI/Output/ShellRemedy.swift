@@ -28,10 +28,10 @@ extension Remedy {
             "Use -F 'FIELD=credential:NAME', and pass its source to waybill outbox run with --credential."
         case .nameCredential: "Pass the name of a credential with --credential instead."
         case .provideCredentialValue: "Add --queue, or use -F 'FIELD=env:VARIABLE'."
-        case .shareFiles: "Pass --snapshot to store a copy."
+        case .shareFiles: "Pass --snapshot to store a copy, or --pin so that only this machine delivers it."
         case .shareLargeFiles:
-            "Use smaller files."
-        case .provideSharedDirectory: "Deliver it with a program that knows the directory."
+            "Set WAYBILL_OUTBOX_FILES to a directory that all machines have mounted, or pass --pin without --snapshot."
+        case .provideSharedDirectory: "Set WAYBILL_OUTBOX_FILES to this directory."
         case .registerUploadKind: "Deliver it with the program that queued it."
         case .allowUnencrypted: "Use https, or pass --allow-http if an eavesdropper may read the objects."
         case .trustAuthorityOfStore: "Pass the certificate authority with --cacert instead of -k."

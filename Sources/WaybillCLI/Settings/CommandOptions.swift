@@ -33,7 +33,7 @@ enum CommandOptions {
         header,H=* request,X= user,u= digest insecure,k resumable= cacert= proxy,x= resolve=* proxy-user,U= noproxy=
         cert,E= cert-type= key= pass= pinnedpubkey= ipv4,4 ipv6,6 unix-socket= http2 redirect= location-trusted
         limit-rate= connect-timeout= stall-timeout= response-timeout= max-filesize= max-time,m= retry= queue
-        outbox= idempotency= idempotency-window= on-unknown= if-changed= snapshot priority= batch= tag=* dedupe=
+        outbox= idempotency= idempotency-window= on-unknown= if-changed= snapshot pin priority= batch= tag=* dedupe=
         duplicates= deadline= attempts= credential= dry-run output,o= include,i dump-header,D= json verbose,v
         silent,q,s progress-interval= help,h
         """,
@@ -43,7 +43,7 @@ enum CommandOptions {
         storage-class= forbid-overwrite header,H=* insecure,k cacert= proxy,x= resolve=* proxy-user,U= noproxy=
         cert,E= cert-type= key= pass= pinnedpubkey= ipv4,4 ipv6,6 unix-socket= http2 redirect= location-trusted
         limit-rate= connect-timeout= stall-timeout= response-timeout= max-filesize= max-time,m= retry= queue
-        outbox= idempotency= idempotency-window= on-unknown= if-changed= snapshot priority= batch= tag=* dedupe=
+        outbox= idempotency= idempotency-window= on-unknown= if-changed= snapshot pin priority= batch= tag=* dedupe=
         duplicates= deadline= attempts= credential= json verbose,v silent,q,s progress-interval= help,h
         """,
         "outbox run": """

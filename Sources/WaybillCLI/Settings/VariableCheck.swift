@@ -39,7 +39,7 @@ struct VariableCheck {
     }
 
     private func options() -> [String: Use] {
-        var options = ["WAYBILL_CONFIG": Use.isRead]
+        var options = ["WAYBILL_CONFIG": Use.isRead, OutboxLocation.filesVariable: .isRead]
         for leaf in tree.leaves {
             for option in leaf.settings {
                 for name in option.longNames {

@@ -42,6 +42,9 @@ import Waybill
         #expect(
             OutboxTable(columns: 40, now: 1_300_000).line(Self.item(.ready))
                 == "    17  ready           3   312.4 KiB  …\n")
+        var pinned = Self.item(.ready)
+        pinned.host = "till-4"
+        #expect(table.line(pinned).hasSuffix("backend.example:443  only on till-4  [today]  #a\n"))
         #expect(table.head == "    ID  STATE       TRIES        SIZE      AGE  TO\n")
     }
 
@@ -52,7 +55,7 @@ import Waybill
                 {"v":1,"t":"T","event":"item","id":17,"state":"waiting","reason":"status503","doubtful":false,"attempts":3,\
                 "kind":"form","lane":"backend.example:443","batch":"today","tags":["a"],"priority":"normal","deduplicationKey":null,\
                 "idempotencyKey":"key","size":319898,"createdAt":"1970-01-01T00:16:40Z","endedAt":null,\
-                "dueAt":"1970-01-01T00:21:52Z"}
+                "dueAt":"1970-01-01T00:21:52Z","host":null}
 
                 """)
     }

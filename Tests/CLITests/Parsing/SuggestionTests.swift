@@ -72,7 +72,8 @@ struct VariableCheckTests {
     @Test func `settings, credentials and the project's own variables are known`() throws {
         #expect(
             try warning(
-                "WAYBILL_CONFIG", "WAYBILL_OUTBOX", "WAYBILL_RETRY", "WAYBILL_CONNECT_TIMEOUT", "WAYBILL_REGION",
+                "WAYBILL_CONFIG", "WAYBILL_OUTBOX", "WAYBILL_OUTBOX_FILES", "WAYBILL_RETRY", "WAYBILL_CONNECT_TIMEOUT",
+                "WAYBILL_REGION",
                 "WAYBILL_CREDENTIAL_BACKEND", "WAYBILLS", "HOME") == nil)
         for name in VariableCheck.projectVariables { #expect(try warning(name) == nil) }
     }
