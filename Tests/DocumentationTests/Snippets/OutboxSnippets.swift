@@ -167,6 +167,15 @@ private func registering(_ configuration: inout Outbox.Configuration) {
     // end
 }
 
+private func sharing(_ store: inout SharedOutboxStore, _ configuration: inout Outbox.Configuration) async throws {
+    // snippet: outbox, shared store
+    store.sharedDirectory = "/mnt/uploads/waybill"
+    configuration.store = store
+    let outbox = try await Outbox(configuration: configuration)
+    // end
+    _ = outbox
+}
+
 private protocol Vault: Sendable {
     func token() async throws -> String
 }
