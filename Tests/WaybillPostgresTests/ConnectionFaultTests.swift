@@ -72,6 +72,22 @@
             #expect(try await connection.run(PostgresStatement("SELECT count(*) FROM t")).rows == [[.int8(0)]])
         }
 
+        @Test func `a transaction whose task is cancelled between two statements is rolled back`() async throws {
+            let database = try await PostgresServer.shared.makeDatabase()
+            let connection = try database.connect()
+            try await connection.run(PostgresStatement("CREATE TABLE t(a int)"))
+            let task = Task {
+                try await connection.transaction { transaction throws(PostgresError) in
+                    try await transaction.run([PostgresStatement("INSERT INTO t VALUES (1)")])
+                    unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+                    try await transaction.run([select])
+                }
+            }
+            let error = await #expect(throws: PostgresError.self) { try await task.value }
+            #expect(error?.kind == .cancelled)
+            #expect(try await connection.run(PostgresStatement("SELECT count(*) FROM t")).rows == [[.int8(0)]])
+        }
+
         @Test func `a listener connects again after a restart of the server, and reports it`() async throws {
             let server = try await PostgresServer()
             let database = try await server.makeDatabase()

@@ -85,8 +85,31 @@
                 guard end.last?.tag == "COMMIT" else { throw Self.rolledBack }
                 return value
             } catch {
-                // If the connection was lost, the server rolls back, and this fails at once.
-                _ = try? await transaction.perform([PostgresStatement("ROLLBACK")], .last)
+                await transaction.rollBack()
+                throw error
+            }
+        }
+
+        /// Performs a transaction of two round trips: statements, and those that their rows lead to.
+        ///
+        /// - Parameters:
+        ///   - first: The statements that read and lock rows.
+        ///   - plan: Returns the statements that change rows, and the result of the transaction.
+        /// - Returns: The result of `plan`.
+        /// - Throws: ``PostgresError``. The transaction was rolled back unless `isOutcomeUnknown` is set.
+        package func transaction<Value: Sendable>(
+            reading first: [PostgresStatement],
+            _ plan: ([PostgresRows]) -> (statements: [PostgresStatement], value: Value)
+        ) async throws(PostgresError) -> Value {
+            let transaction = PostgresTransaction(number: nextNumber(), connection: self)
+            do throws(PostgresError) {
+                let rows = try await transaction.perform([PostgresStatement("BEGIN")] + first, .first)
+                let (statements, value) = plan(Array(rows.dropFirst()))
+                let end = try await transaction.perform(statements + [PostgresStatement("COMMIT")], .last)
+                guard end.last?.tag == "COMMIT" else { throw Self.rolledBack }
+                return value
+            } catch {
+                await transaction.rollBack()
                 throw error
             }
         }
@@ -153,6 +176,13 @@
         @discardableResult
         package func run(_ statements: [PostgresStatement]) async throws(PostgresError) -> [PostgresRows] {
             try await perform(statements, .middle)
+        }
+
+        /// Rolls back, also after a cancellation of the task: other callers of the connection wait for the end of the
+        /// transaction. If the connection was lost, the server rolls back, and this fails at once.
+        fileprivate func rollBack() async {
+            let rollback = Task { [self] in try await perform([PostgresStatement("ROLLBACK")], .last) }
+            _ = await rollback.result
         }
 
         fileprivate func perform(
