@@ -60,17 +60,20 @@ package final class ChildProcess: Sendable {
     ///   - environment: The complete environment; `nil` inherits that of this process.
     ///   - input: The contents of its standard input.
     ///   - directory: The working directory; `nil` inherits that of this process.
+    ///   - keepsInputOpen: Whether its standard input ends only with the process, or with this one.
     /// - Throws: ``SystemCallFailure`` if it cannot be started.
     package init(
         _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil, input: [UInt8] = [],
-        directory: String? = nil
+        directory: String? = nil, keepsInputOpen: Bool = false
     ) throws {
         let pipes = try ChildPipes()
         let child = try pipes.spawn(
             program, [program] + arguments, environment.map { $0.map { "\($0.key)=\($0.value)" } }, directory)
         pid = child.pid
         let progress = progress
-        ServerThread { ChildWatch(child: child, pipes: pipes, progress: progress).run(input) }.detach()
+        ServerThread {
+            ChildWatch(child: child, pipes: pipes, progress: progress, keepsInputOpen: keepsInputOpen).run(input)
+        }.detach()
     }
 
     /// The output so far.

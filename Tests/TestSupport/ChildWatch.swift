@@ -64,6 +64,7 @@ struct ChildWatch {
     let child: cts_child
     let pipes: ChildPipes
     let progress: Watched<ChildProcess.Progress>
+    let keepsInputOpen: Bool
 
     func run(_ input: [UInt8]) {
         var rest = input[...]
@@ -97,6 +98,7 @@ struct ChildWatch {
                 break
             }
         }
+        guard !keepsInputOpen || !rest.isEmpty else { return true }
         close(pipes.input.write)
         return false
     }

@@ -45,8 +45,8 @@ package final class CuttingProxy: Sendable {
             while cts_wait(listener, CInt(cts_readable), -1, stop, -1) & CInt(cts_stopped) == 0 {
                 let client = cts_accept(listener)
                 guard client >= 0 else { continue }
-                counts.update { $0.accepted += 1 }
                 let place = cut.value
+                counts.update { $0.accepted += 1 }
                 ServerThread { Self.forward(client, socket, place, stop, counts) }.detach()
             }
             cts_close(listener)

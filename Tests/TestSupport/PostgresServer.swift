@@ -87,6 +87,14 @@ package final class PostgresServer: Sendable {
     /// The path of the socket.
     package var socket: String { folder.path(".s.PGSQL.5432") }
 
+    /// A script that becomes the program of its arguments, and ends it when the input ends: with this process, even if
+    /// that is killed.
+    package static let endWithInput = """
+        exec 3<&0 </dev/null
+        (cat <&3; kill -QUIT $$) >/dev/null 2>&1 &
+        exec "$@" 3<&-
+        """
+
     private static func launch(_ path: String) async throws -> ChildProcess {
         let words = try command(
             "postgres",
@@ -94,7 +102,8 @@ package final class PostgresServer: Sendable {
                 "-D", "\(path)/data", "-k", path, "-h", "", "-c", "fsync=off", "-c", "shared_buffers=16MB", "-c",
                 "max_connections=200", "-c", "lc_messages=C",
             ])
-        let process = try ChildProcess(words[0], Array(words.dropFirst()), directory: path)
+        let process = try ChildProcess(
+            "sh", ["-c", endWithInput, "sh"] + words, directory: path, keepsInputOpen: true)
         let progress = try await process.waitUntil { $0.errorText.contains("ready to accept connections") }
         guard progress.finished == nil else {
             throw HelperFailure(message: "postgres did not start: \(progress.errorText)")

@@ -21,6 +21,17 @@ struct HelperTests {
         #expect(run.exit == .status(0))
     }
 
+    @Test func `a program that ends with its input is ended, and keeps running while the input is open`() async throws {
+        let words = ["-c", PostgresServer.endWithInput, "sh", "sh", "-c", "echo ready; exec sleep 600"]
+        let kept = try ChildProcess("sh", words, keepsInputOpen: true)
+        try await kept.waitUntil { $0.text == "ready\n" }
+        let ended = try await ChildProcess.run("sh", words)
+        #expect(ended.exit == .signal(3))
+        #expect(kept.writtenSoFar.finished == nil)
+        kept.signal(3)
+        #expect(try await kept.finish().exit == .signal(3))
+    }
+
     @Test func `a child can be observed and killed`() async throws {
         let child = try ChildProcess("/bin/sh", ["-c", "echo ready; exec sleep 600"])
         #expect(try await child.waitUntil { $0.text == "ready\n" }.finished == nil)
