@@ -2,17 +2,40 @@ import FoundationEssentials
 import Waybill
 
 /// The columns of an item that events use.
-struct ItemRow {
-    var id: Int64
-    var lane: String
-    var life: ItemLife
-    var deduplicationKey: String?
-    var after: Int64?
-    var size: Int64?
-    var endedAt: Int64?
-    var sequence: Int64?
+package struct ItemRow: Sendable {
+    package var id: Int64
+    package var lane: String
+    package var life: ItemLife
+    package var deduplicationKey: String?
+    /// The item with the same deduplication key that has to end first.
+    package var after: Int64?
+    package var size: Int64?
+    package var endedAt: Int64?
+    package var sequence: Int64?
     /// The token of the lease holder.
-    var token: String?
+    package var token: String?
+
+    package init(id: Int64, lane: String, life: ItemLife) {
+        self.id = id
+        self.lane = lane
+        self.life = life
+    }
+
+    /// Handles an event; the caller saves the row.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - now: The time of the store.
+    ///   - token: The token of the worker that leases the item with this event.
+    /// - Returns: The effects of the event.
+    package mutating func handle(_ event: ItemLife.Event, at now: Int64, token: String? = nil) -> [ItemLife.Effect] {
+        let wasTerminal = life.state.isTerminal
+        let effects = life.handle(event, at: now)
+        if life.state.isTerminal != wasTerminal { endedAt = life.state.isTerminal ? now : nil }
+        let isLeased = life.state == .leased || life.isVerifying
+        self.token = isLeased ? token ?? self.token : nil
+        return effects
+    }
 
     static let columns = """
         id, lane, state, attempts, lease_no, verifying, asked, run_at, first_at, doubtful, vain, reason, max_attempts, \
@@ -46,16 +69,31 @@ struct ItemRow {
 }
 
 /// A row with the columns that events do not use.
-struct FullItemRow {
-    var row: ItemRow
-    var kind: String
-    var spec: String
-    var idempotencyKey: String
-    var priority: Int
-    var batch: String?
-    var tags: [String]
-    var resume: [UInt8]?
-    var createdAt: Int64
+package struct FullItemRow: Sendable {
+    package var row: ItemRow
+    package var kind: String
+    package var spec: String
+    package var idempotencyKey: String
+    package var priority: Int
+    package var batch: String?
+    package var tags: [String]
+    package var resume: [UInt8]?
+    package var createdAt: Int64
+
+    package init(
+        _ row: ItemRow, kind: String, spec: String, idempotencyKey: String, priority: Int, batch: String?,
+        tags: [String], resume: [UInt8]?, createdAt: Int64
+    ) {
+        self.row = row
+        self.kind = kind
+        self.spec = spec
+        self.idempotencyKey = idempotencyKey
+        self.priority = priority
+        self.batch = batch
+        self.tags = tags
+        self.resume = resume
+        self.createdAt = createdAt
+    }
 
     static let columns = "\(ItemRow.columns), kind, spec, idem_key, priority, batch, tags, resume, created_at"
 
@@ -75,7 +113,7 @@ struct FullItemRow {
     }
 
     /// The public representation of the item.
-    var item: OutboxItem {
+    package var item: OutboxItem {
         OutboxItem(
             id: OutboxID(rawValue: row.id), kind: kind, lane: row.lane, state: row.life.state, reason: row.life.reason,
             attempts: row.life.attempts, isDoubtful: row.life.isDoubtful, batch: batch, tags: tags,
@@ -98,24 +136,57 @@ struct FullItemRow {
     static let separator = "\u{1F}"
 }
 
+extension LeasedItem {
+    /// - Parameters:
+    ///   - item: The row, after the lease.
+    ///   - effect: The effect of the lease.
+    ///   - now: The time of the lease.
+    package init(_ item: FullItemRow, _ effect: ItemLife.Effect, at now: Int64) {
+        self.init(
+            id: item.row.id, kind: item.kind, lane: item.row.lane, spec: item.spec, life: item.row.life,
+            effect: effect, idempotencyKey: item.idempotencyKey, resume: item.resume, size: item.row.size,
+            batch: item.batch, sinceFirstAttempt: item.row.life.sinceFirstAttempt(at: now))
+    }
+}
+
+extension StoredDetail {
+    package init(_ found: FullItemRow, _ response: StoredResponse) {
+        self.init(
+            item: found.item, spec: found.spec, sequence: found.row.sequence, response: response,
+            deadline: found.row.life.deadline, maxAttempts: found.row.life.maxAttempts,
+            onUnknown: found.row.life.onUnknown, onChange: found.row.life.onChange)
+    }
+}
+
+extension OutboxResult {
+    package init(_ found: FullItemRow, _ response: StoredResponse) {
+        self.init(
+            sequence: found.row.sequence ?? 0, item: found.item, status: response.status, headers: response.headers,
+            body: response.body, message: response.message,
+            sourceChangedAfterwards: response.sourceChangedAfterwards)
+    }
+}
+
 extension StoredResponse {
     /// Reads ``FullItemRow/responseColumns``, which follow the columns of the item.
     init(_ row: PreparedStatement) {
         self.init()
         status = row[30]
-        headers =
-            (row[31] as String?).flatMap {
-                try? JSONDecoder().decode([OutboxResult.Header].self, from: Data($0.utf8))
-            } ?? []
+        setHeaders(row[31])
         body = Data((row[32] as [UInt8]?) ?? [])
         message = row[33]
         sourceChangedAfterwards = row[34]
     }
 
-    /// The headers as stored in the file.
-    var headersText: String? {
+    /// The headers as stored: JSON, or `nil` if there are none.
+    package var headersText: String? {
         get throws {
             headers.isEmpty ? nil : try String(decoding: JSONEncoder().encode(headers), as: UTF8.self)
         }
+    }
+
+    /// Replaces the headers by stored ones.
+    package mutating func setHeaders(_ text: String?) {
+        headers = text.flatMap { try? JSONDecoder().decode([OutboxResult.Header].self, from: Data($0.utf8)) } ?? []
     }
 }

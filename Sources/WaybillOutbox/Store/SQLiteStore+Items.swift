@@ -98,20 +98,16 @@ extension SQLiteStore {
         response: StoredResponse? = nil
     ) throws -> (effects: [ItemLife.Effect], freed: [String]) {
         let before = row.life
-        let effects = row.life.handle(event, at: transaction.now)
+        let effects = row.handle(event, at: transaction.now, token: token)
         guard row.life != before || response != nil else { return (effects, []) }
         var freed: [String] = []
         if row.life.state.isTerminal, !before.state.isTerminal {
-            row.endedAt = transaction.now
             row.sequence = try transaction.nextSequence()
             if row.life.state != .failed { freed = try free(row.id, &transaction) }
         } else if !row.life.state.isTerminal, before.state.isTerminal {
-            row.endedAt = nil
             row.sequence = nil
             row.after = try lastDuplicate(row.deduplicationKey, transaction.db)
         }
-        let isLeased = row.life.state == .leased || row.life.isVerifying
-        row.token = isLeased ? token ?? row.token : nil
         try transaction.save(row, before: before.state, response: response)
         // Only items with a deduplication key can have successors.
         if row.deduplicationKey != nil, row.endedAt != nil, !before.state.isTerminal {

@@ -43,11 +43,7 @@ extension SQLiteStore {
                 result.ended += 1
                 continue
             }
-            result.items.append(
-                LeasedItem(
-                    id: item.row.id, kind: item.kind, lane: item.row.lane, spec: item.spec, life: item.row.life,
-                    effect: effect, idempotencyKey: item.idempotencyKey, resume: item.resume, size: item.row.size,
-                    batch: item.batch, sinceFirstAttempt: item.row.life.sinceFirstAttempt(at: now)))
+            result.items.append(LeasedItem(item, effect, at: now))
         }
         result.nextDue = try nextDue(now, transaction.db).map { $0 - now }
         result.nextProbe = try endOfSuspension(now, isBlocked: true, transaction.db).map { $0 - now }

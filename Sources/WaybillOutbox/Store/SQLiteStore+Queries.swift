@@ -16,13 +16,7 @@ extension SQLiteStore {
             var query = try PreparedStatement(
                 db, "SELECT \(FullItemRow.columns), \(FullItemRow.responseColumns) FROM item WHERE id = ?")
             query.bind(id)
-            return try query.first { row in
-                let found = FullItemRow(row)
-                return StoredDetail(
-                    item: found.item, spec: found.spec, sequence: found.row.sequence, response: StoredResponse(row),
-                    deadline: found.row.life.deadline, maxAttempts: found.row.life.maxAttempts,
-                    onUnknown: found.row.life.onUnknown, onChange: found.row.life.onChange)
-            }
+            return try query.first { StoredDetail(FullItemRow($0), StoredResponse($0)) }
         }
     }
 
@@ -57,13 +51,7 @@ extension SQLiteStore {
                 """)
             query.bind(sequence)
             query.bind(limit)
-            return try query.all { row in
-                let (found, response) = (FullItemRow(row), StoredResponse(row))
-                return OutboxResult(
-                    sequence: found.row.sequence ?? 0, item: found.item, status: response.status,
-                    headers: response.headers, body: response.body, message: response.message,
-                    sourceChangedAfterwards: response.sourceChangedAfterwards)
-            }
+            return try query.all { OutboxResult(FullItemRow($0), StoredResponse($0)) }
         }
     }
 

@@ -94,8 +94,8 @@ enum Schema {
 }
 
 extension OutboxState {
-    /// The number stored in the file.
-    var number: Int {
+    /// The number that stores use; it never changes.
+    package var number: Int {
         switch self {
         case .ready: 0
         case .leased: 1
@@ -108,7 +108,7 @@ extension OutboxState {
         }
     }
 
-    init(number: Int) {
+    package init(number: Int) {
         self =
             switch number {
             case 0: .ready

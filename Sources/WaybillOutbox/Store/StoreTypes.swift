@@ -113,6 +113,13 @@ package struct EnqueuedItem: Sendable, Codable, Hashable {
     package var aborts: [Int64] = []
     /// Staged files of items that were replaced.
     package var freed: [String] = []
+
+    package init(id: Int64, isNew: Bool, aborts: [Int64] = [], freed: [String] = []) {
+        self.id = id
+        self.isNew = isNew
+        self.aborts = aborts
+        self.freed = freed
+    }
 }
 
 /// A worker's request for items.
@@ -145,6 +152,8 @@ package struct LeaseResult: Sendable {
     package var nextProbe: Int64?
     /// The number of items that ended because their deadline has passed.
     package var ended = 0
+
+    package init() {}
 }
 
 /// A leased item.
@@ -193,6 +202,13 @@ package struct AppliedChange: Sendable, Hashable {
     package var isAccepted: Bool
     /// Staged files that are no longer needed.
     package var freed: [String] = []
+
+    package init(life: ItemLife?, effects: [ItemLife.Effect], isAccepted: Bool, freed: [String] = []) {
+        self.life = life
+        self.effects = effects
+        self.isAccepted = isAccepted
+        self.freed = freed
+    }
 }
 
 package struct ControlResult: Sendable, Codable, Hashable {
@@ -202,6 +218,8 @@ package struct ControlResult: Sendable, Codable, Hashable {
     package var aborts: [Int64] = []
     /// Staged files that are no longer needed.
     package var freed: [String] = []
+
+    package init() {}
 }
 
 /// A selection of items: all items that match every non-`nil` property.
