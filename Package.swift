@@ -65,7 +65,9 @@ let package = Package(
         .trait(name: "Images", description: "PNG and WebP images as input: needs the headers of libpng and libwebp."),
         .trait(name: "Stores", description: "What WaybillStores needs: swift-crypto."),
         .trait(name: "Outbox", description: "What WaybillOutbox needs: GRDB."),
-        .trait(name: "Shared", description: "Outboxes in PostgreSQL: needs the headers of libpq."),
+        .trait(
+            name: "Shared", description: "Outboxes in PostgreSQL: needs the headers of libpq.",
+            enabledTraits: ["Outbox"]),
         .trait(
             name: "Command", description: "What the command needs: swift-argument-parser; and the other traits.",
             enabledTraits: ["Images", "Stores", "Outbox"]),
@@ -121,7 +123,8 @@ let package = Package(
             dependencies: ["WaybillCore", "WaybillMultipart", "Waybill", grdb, sqlite, httpTypes, logging],
             swiftSettings: swift),
         .target(
-            name: "WaybillPostgres", dependencies: ["WaybillCore", "CWaybillPostgres"], swiftSettings: swift),
+            name: "WaybillPostgres", dependencies: ["WaybillCore", "Waybill", "WaybillOutbox", "CWaybillPostgres"],
+            swiftSettings: swift),
 
         // Adapters and test support.
         .target(name: "WaybillFoundation", dependencies: ["Waybill", "WaybillCore"], swiftSettings: swift),
@@ -188,12 +191,14 @@ let package = Package(
         .testTarget(
             name: "WaybillOutboxTests",
             dependencies: [
-                "WaybillOutbox", "OutboxTestHelper", "Waybill", "WaybillTesting", "TestSupport", grdb, httpTypes,
-                logging,
+                "WaybillOutbox", "WaybillPostgres", "OutboxTestHelper", "Waybill", "WaybillTesting", "TestSupport",
+                grdb,
+                httpTypes, logging,
             ],
             swiftSettings: swift),
         .testTarget(
-            name: "WaybillPostgresTests", dependencies: ["WaybillPostgres", "WaybillCore", "TestSupport"],
+            name: "WaybillPostgresTests",
+            dependencies: ["WaybillPostgres", "WaybillOutbox", "Waybill", "WaybillCore", "TestSupport"],
             swiftSettings: swift),
         .testTarget(
             name: "WaybillFoundationTests",

@@ -23,7 +23,7 @@ enum PackageLayers {
         "WaybillOutbox": [
             "WaybillCore", "WaybillMultipart", "Waybill", "GRDB", "GRDBSQLite", "HTTPTypes", "Logging",
         ],
-        "WaybillPostgres": ["WaybillCore", "CWaybillPostgres"],
+        "WaybillPostgres": ["WaybillCore", "Waybill", "WaybillOutbox", "CWaybillPostgres"],
         "WaybillFoundation": ["Waybill", "WaybillCore"],
         "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
         "WaybillCLI": [

@@ -61,6 +61,12 @@
             self.applicationName = applicationName
         }
 
+        // The tables of a queue change faster than their statistics: each statement has an index, and planning costs more
+        // than most statements. Compiling one that is expected to read many rows, but does not, takes seconds.
+        private static let planning = [
+            "-c jit=off", "-c plan_cache_mode=force_generic_plan", "-c enable_seqscan=off",
+        ]
+
         /// The parameters for libpq. Those of the URL, in `dbname`, override those before it.
         var keywords: [(name: String, value: String)] {
             var list = [
@@ -72,8 +78,14 @@
                 ("tcp_user_timeout", "30000"),
             ]
             if preparesStatements {
-                // A client that stopped in a transaction would keep its locks. PgBouncer refuses this parameter.
-                list.append(("options", "-c idle_in_transaction_session_timeout=60000"))
+                // A client that stopped in a transaction would keep its locks, and a statement whose client is gone would
+                // run on. PgBouncer refuses this parameter.
+                let limits = [
+                    ("statement_timeout", statementLimit), ("lock_timeout", statementLimit / 2),
+                    ("idle_in_transaction_session_timeout", .seconds(60)),
+                ]
+                let options = limits.map { "-c \($0)=\(Int64(($1 / .milliseconds(1)).rounded(.up)))" }
+                list.append(("options", (options + Self.planning).joined(separator: " ")))
             }
             list.append(("dbname", address.url.value))
             // Strings are UTF-8.

@@ -24,7 +24,7 @@
         }
 
         // The number has no meaning; it is the same for all versions.
-        private static let lock = PostgresStatement("SELECT pg_advisory_xact_lock(8243187519231)")
+        static let lock = PostgresStatement("SELECT pg_advisory_xact_lock(8243187519231)")
         private static let findMeta = PostgresStatement("SELECT to_regclass('waybill.meta') IS NOT NULL")
         private static let readVersions = PostgresStatement(
             """

@@ -8,11 +8,11 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `a crash between two calls loses nothing and leaves no lease`(kind: StoreKind) async throws {
         for count in 0...Self.steps.count {
-            let world = try StoreWorld(kind)
+            let world = try await StoreWorld(kind)
             for step in Self.steps.prefix(count) { try await step(world) }
             let before = try await world.snapshot()
             let tally = try await world.store.tally(batch: nil)
-            let next = try world.crashed()
+            let next = try await world.crashed()
             try #require(try await next.snapshot() == before, "after \(count) steps")
             #expect(try await next.store.checkIntegrity() == "ok", "after \(count) steps")
             #expect(try await next.recover(as: "the next run") == tally[.leased], "after \(count) steps")

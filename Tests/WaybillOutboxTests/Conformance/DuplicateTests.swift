@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct DuplicateTests {
     @Test(arguments: StoreKind.allCases)
     func `keep returns the existing item until it ends`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let first = try await world.store.enqueue([StoreWorld.item("a", key: "k")])[0]
         let second = try await world.store.enqueue([StoreWorld.item("b", key: "k")])[0]
         #expect(first.isNew && !second.isNew && second.id == first.id)
@@ -17,7 +17,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `append queues items one after another, however the earlier one ends`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         for name in ["a", "b", "c"] {
             _ = try await world.add(StoreWorld.item(name, key: "k", duplicates: .append))
         }
@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `replace cancels the old item, and waits for one in delivery`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         _ = try await world.add(StoreWorld.item("b", key: "k", duplicates: .replace))
         #expect(try await world.states() == [.cancelled, .ready])
@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a retried item is queued after a newer one with its key`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         try await world.end(try await world.lease()[0], .refused("status400"))
         _ = try await world.add(StoreWorld.item("b", key: "k"))
@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a new item is queued after a retried one with a smaller id`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         try await world.end(try await world.lease()[0], .refused("status400"))
         _ = try await world.add(StoreWorld.item("b", key: "k"))
@@ -76,7 +76,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `cancelling several queued duplicates starts the next one`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         _ = try await world.add(StoreWorld.item("b", key: "k", duplicates: .append))
         _ = try await world.add(StoreWorld.item("c", lane: "other:80", key: "k", duplicates: .append))
@@ -86,7 +86,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `staged files of a replaced item are released`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k", staged: ["one", "two"]))
         let added = try await world.store.enqueue([StoreWorld.item("b", key: "k", duplicates: .replace)])[0]
         #expect(added.freed.sorted() == ["one", "two"])
@@ -95,7 +95,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `an idempotency key used twice belongs to the first item`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         var (first, second) = (StoreWorld.item("a", staged: ["one"]), StoreWorld.item("b", staged: ["two"]))
         first.idempotencyKey = "mine"
         second.idempotencyKey = "mine"
@@ -106,7 +106,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `enqueuing the same item twice adds it once`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let item = StoreWorld.item("a")
         let first = try await world.store.enqueue([item])
         #expect(try await world.store.enqueue([item]) == first)

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct LeaseTests {
     @Test(arguments: StoreKind.allCases)
     func `renewing reports held leases, requested stops and lost leases`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let ids = try await world.add(
             StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"), StoreWorld.item("d"))
         let leased = try await world.lease(3)
@@ -24,7 +24,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a verification is held, and a cancellation does not stop it`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item())
         let delivery = try await world.lease()[0]
         #expect(try await world.recover(as: "another") == 1)
@@ -34,8 +34,9 @@ import Testing
         #expect(try await world.renew([verification.held, delivery.held]) == [.held, .lost])
     }
 
-    @Test func `a lease ends when its worker has not renewed it for the lease duration`() async throws {
-        let world = try StoreWorld(.shared)
+    @Test(arguments: StoreKind.withLeaseDuration)
+    func `a lease ends when its worker has not renewed it for the lease duration`(kind: StoreKind) async throws {
+        let world = try await StoreWorld(kind)
         let duration = StoreWorld.leaseDuration.milliseconds
         _ = try await world.add(StoreWorld.item())
         let lease = try await world.lease(now: 1_000)[0].held
@@ -47,8 +48,9 @@ import Testing
         #expect(try await world.states() == [.verify])
     }
 
-    @Test func `a worker that recovers keeps its own leases`() async throws {
-        let world = try StoreWorld(.shared)
+    @Test(arguments: StoreKind.withLeaseDuration)
+    func `a worker that recovers keeps its own leases`(kind: StoreKind) async throws {
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item())
         let lease = try await world.lease()[0].held
         #expect(try await world.recover(as: StoreWorld.token) == 0)
@@ -57,7 +59,7 @@ import Testing
 
     @Test(arguments: [StoreKind.memory, .disk])
     func `without a lease duration no time ends a lease`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item())
         let lease = try await world.lease()[0].held
         for now in [0, 366 * 86_400_000 as Int64] {
@@ -68,7 +70,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `no report of an earlier lease changes an item`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let id = try await world.add(StoreWorld.item(staged: ["f"]))[0]
         _ = try await world.lease()
         _ = try await world.recover(as: "another")
@@ -101,7 +103,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `of concurrent ends of a lease one is accepted`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item(size: 3))
         let leased = try await world.lease()[0]
         let accepted = await withTaskGroup(of: Bool.self) { group in
@@ -117,7 +119,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `concurrent workers never lease the same item`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let count = 210
         _ = try await world.store.enqueue((0..<count).map { StoreWorld.item("\($0)", lane: "l\($0 % 3)") })
         let leased = try await withThrowingTaskGroup(of: [Int64].self) { group in
@@ -140,7 +142,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a reader of results misses none of concurrent ends`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let (count, writers) = (240, 8)
         _ = try await world.store.enqueue((0..<count).map { StoreWorld.item("\($0)") })
         let leased = try await world.lease(count, perLane: count)
@@ -168,7 +170,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a pause or cancellation of a leased item takes effect when its delivery ends`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"))
         let leased = try await world.lease()
         _ = try await world.store.control(.pause, .item(OutboxID(rawValue: leased[0].id)))

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct TimeTests {
     @Test(arguments: StoreKind.allCases)
     func `an item is not leased again before its delay has passed`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item())
         try await world.end(try await world.lease()[0], .transient("status503", delay: 5_000), now: 2_000)
         let request = LeaseRequest(token: StoreWorld.token, slots: 1, slotsPerLane: 1)
@@ -21,7 +21,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `an unknown outcome is not verified before its delay has passed`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item())
         try await world.end(try await world.lease()[0], .unknown("status500", delay: 3_000), now: 2_000)
         #expect(try await world.lease(now: 4_999).isEmpty)
@@ -30,7 +30,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a time limit ends at the deadline by the clock of the store`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         var item = StoreWorld.item()
         item.timeLimit = 1_000
         let ids = try await world.add(item, now: 50_000)
@@ -46,7 +46,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `the longest time limit does not overflow`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         var item = StoreWorld.item()
         item.timeLimit = .max
         _ = try await world.add(item, now: 1_800_000_000_000)
@@ -55,7 +55,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a lease reports the time since the first attempt`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item())
         let first = try await world.lease(now: 1_000)[0]
         #expect(first.sinceFirstAttempt == 0)
@@ -70,7 +70,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a purge removes old results only, and their numbers are not used again`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(
             StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"), StoreWorld.item("d"))
         let leased = try await world.lease(3)
@@ -88,7 +88,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a retried item gets a later number when it ends again`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"))
         let leased = try await world.lease()
         try await world.end(leased[0], .refused("status400"))
@@ -103,7 +103,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `each consumer of results has its own mark`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         try await world.store.raise("one", to: 7)
         try await world.store.raise("two", to: 3)
         try await world.store.raise("one", to: 5)

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: 0..<4)
     func `disk and memory stores agree after any sequence of calls`(share: Int) async throws {
         var random = SeededGenerator()
-        let pair = (disk: try StoreWorld(.disk), memory: try StoreWorld(.memory))
+        let pair = (disk: try await StoreWorld(.disk), memory: try await StoreWorld(.memory))
         var now: Int64 = 1_000_000
         var leases: [(id: Int64, lease: Int64)] = []
         var hasPurged = false

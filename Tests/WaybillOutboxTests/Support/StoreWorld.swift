@@ -6,11 +6,27 @@ import WaybillCore
 
 @testable import WaybillOutbox
 
+#if Shared
+    import WaybillPostgres
+#endif
+
 /// The stores that one suite tests by the same rules.
-enum StoreKind: CaseIterable, Sendable {
+enum StoreKind: Sendable {
     case memory, disk
     /// A store of several machines in memory, whose leases end unless their worker renews them.
     case shared
+    case postgres
+
+    static var allCases: [StoreKind] { [.memory, .disk] + withLeaseDuration }
+
+    /// The stores of several machines.
+    static var withLeaseDuration: [StoreKind] {
+        #if Shared
+            PostgresServer.isExpected ? [.shared, .postgres] : [.shared]
+        #else
+            [.shared]
+        #endif
+    }
 }
 
 /// A store of any kind, with helpers for tests.
@@ -20,22 +36,36 @@ final class StoreWorld: Sendable {
     private let clock: Watched<Int64>
     private let kind: StoreKind
     private let directory: TemporaryDirectory?
+    #if Shared
+        private let database: PostgresDatabase?
+        /// Sets the clock of the database.
+        private let clockConnection: PostgresConnection?
+    #endif
     static let token = "this run"
     /// The time after which leases of a store of several machines end.
     static let leaseDuration = Duration.seconds(60)
 
-    convenience init(_ kind: StoreKind) throws {
+    convenience init(_ kind: StoreKind) async throws {
         let clock = Watched<Int64>(0)
         switch kind {
         case .memory: self.init(kind, clock, MemoryStore(now: { clock.value }))
         case .shared:
             self.init(kind, clock, MemoryStore(leaseDuration: Self.leaseDuration, now: { clock.value }))
         case .disk: try self.init(clock, copying: nil)
+        case .postgres:
+            #if Shared
+                try await self.init(clock, PostgresServer.shared.makeDatabase(), isNew: true)
+            #else
+                fatalError("The trait Shared is disabled.")
+            #endif
         }
     }
 
     private init(_ kind: StoreKind, _ clock: Watched<Int64>, _ store: any OutboxStore) {
         (self.kind, self.clock, self.store, directory) = (kind, clock, store, nil)
+        #if Shared
+            (database, clockConnection) = (nil, nil)
+        #endif
     }
 
     /// A store on disk, with the files of another one as they are now.
@@ -47,18 +77,58 @@ final class StoreWorld: Sendable {
         kind = .disk
         self.clock = clock
         self.directory = directory
+        #if Shared
+            (database, clockConnection) = (nil, nil)
+        #endif
         store = try SQLiteStore(path: directory.path("queue.db"), now: { clock.value })
     }
 
+    #if Shared
+        /// A store in a database, with the connections of another process.
+        private init(_ clock: Watched<Int64>, _ database: PostgresDatabase, isNew: Bool) async throws {
+            (kind, self.clock, directory, self.database) = (.postgres, clock, nil, database)
+            let connection = try PostgresConnection(PostgresConfiguration(PostgresAddress(database.url)))
+            clockConnection = connection
+            if isNew { try await Self.replaceClock(connection) }
+            var options = PostgresOptions()
+            options.leaseDuration = Self.leaseDuration
+            // Other tests use the same server, and their transactions are older.
+            options.resultPatience = .seconds(60)
+            store = try await PostgresStore(database.url, options: options)
+        }
+
+        /// Replaces the clock of the server by a row.
+        private static func replaceClock(_ connection: PostgresConnection) async throws {
+            try await SharedSchema.prepare(connection)
+            try await connection.run([
+                PostgresStatement("INSERT INTO waybill.meta VALUES ('now', 0)"),
+                PostgresStatement(
+                    """
+                    CREATE OR REPLACE FUNCTION waybill.wb_now() RETURNS bigint LANGUAGE sql VOLATILE AS
+                    $$ SELECT value FROM waybill.meta WHERE name = 'now' $$
+                    """),
+            ])
+        }
+    #endif
+
     /// Returns the store as it is after a crash of all workers, and of the store unless it is on another machine.
-    func crashed() throws -> StoreWorld {
-        kind == .disk ? try StoreWorld(clock, copying: directory) : self
+    func crashed() async throws -> StoreWorld {
+        switch kind {
+        case .disk: return try StoreWorld(clock, copying: directory)
+        case .memory, .shared: return self
+        case .postgres:
+            #if Shared
+                if let database { return try await StoreWorld(clock, database, isNew: false) }
+            #endif
+            return self
+        }
     }
 
     /// Ends the leases of all other workers, as the next run or another machine does when those workers are gone.
     func recover(as token: String) async throws -> Int {
-        if kind == .shared { clock.update { $0 += Self.leaseDuration.milliseconds } }
-        return try await store.recover(token: token)
+        let hasLeaseDuration = StoreKind.withLeaseDuration.contains(kind)
+        let next = clock.value + (hasLeaseDuration ? Self.leaseDuration.milliseconds : 0)
+        return try await at(next).recover(token: token)
     }
 
     func renew(_ leases: [HeldLease], as token: String = StoreWorld.token) async throws -> [LeaseStatus] {
@@ -87,6 +157,10 @@ final class StoreWorld: Sendable {
     /// Sets the clock of the store and returns the store.
     func at(_ now: Int64) async throws -> any OutboxStore {
         clock.update { $0 = now }
+        #if Shared
+            try await clockConnection?.run(
+                PostgresStatement("UPDATE waybill.meta SET value = $1 WHERE name = 'now'", .int8(now)))
+        #endif
         return store
     }
 

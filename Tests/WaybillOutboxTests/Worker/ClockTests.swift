@@ -113,7 +113,7 @@ import WaybillCore
     @Test func `with random clock jumps no item is leased early or waits indefinitely`() async throws {
         var random = SeededGenerator()
         for round in 0..<8 {
-            let world = try StoreWorld(round % 2 == 0 ? .memory : .disk)
+            let world = try await StoreWorld(round % 2 == 0 ? .memory : .disk)
             var (real, offset): (Int64, Int64) = (0, 100 * Self.day)
             for number in 0..<4 {
                 let life = ItemLife(maxAttempts: 1_000_000, deadline: nil)

@@ -1,0 +1,184 @@
+#if Shared
+    import WaybillOutbox
+
+    /// The statements that lease items.
+    enum LeaseStatements {
+        /// The statements of a lease, for one transaction. ``read(_:_:)`` reads their rows.
+        static func lease(_ request: LeaseRequest, host: String, for duration: Duration) -> [PostgresStatement] {
+            let running = request.running.sorted { $0.key < $1.key }
+            return [
+                keep(request.token, host, duration), wake, lockLimitedLanes,
+                PostgresStatement(
+                    choose, .text(request.token), .int4(Int32(clamping: max(0, request.slots))),
+                    .int4(Int32(clamping: request.slotsPerLane)), .array(running.map(\.key)),
+                    .array(of: .int4, running.map { .int4(Int32(clamping: $0.value)) }), .text(host)),
+                due,
+            ]
+        }
+
+        /// Keeps the leases of a worker for another lease duration. Writes nothing soon after the last time.
+        static func keep(_ token: String, _ host: String, _ duration: Duration) -> PostgresStatement {
+            let milliseconds = Int64((duration / .milliseconds(1)).rounded())
+            return PostgresStatement(
+                """
+                INSERT INTO waybill.worker AS w (token, host, until) VALUES ($1, $2, waybill.wb_now() + $3)
+                ON CONFLICT (token) DO UPDATE SET until = excluded.until WHERE w.until < excluded.until - $3 / 8
+                """, .text(token), .text(host), .int8(milliseconds))
+        }
+
+        /// Makes waiting items ready. Uses two ranges of the index, because `OR` would read all waiting items.
+        private static let wake = PostgresStatement(
+            """
+            WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
+            past AS MATERIALIZED (
+                SELECT id FROM waybill.item WHERE state = 2 AND run_at <= (SELECT t FROM clock)
+                ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED),
+            ahead AS MATERIALIZED (
+                SELECT id FROM waybill.item
+                WHERE state = 2 AND run_at > (SELECT t FROM clock) + \(ItemLife.longestWait)
+                ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED)
+            UPDATE waybill.item SET state = 0, rev = rev + 1
+            WHERE id = ANY(ARRAY(SELECT id FROM past UNION ALL SELECT id FROM ahead))
+            """)
+
+        /// Locks the lanes with a limit for all workers, in a statement of its own: the next one then sees the leases of
+        /// those that held the locks.
+        private static let lockLimitedLanes = PostgresStatement(
+            "SELECT name FROM waybill.lane WHERE max_running IS NOT NULL ORDER BY name FOR UPDATE")
+
+        // What can be leased, in the table `i` for the lane `o`: items to be verified, ready items, and in a blocked lane
+        // one item, first one that has not failed yet, because a failure may be specific to an item.
+        private static let kinds: [(condition: String, order: String, place: String)] = [
+            ("i.state = 3 AND NOT i.verifying AND \(isDue("i.run_at"))", "i.run_at, i.id", "i.run_at"),
+            ("i.state = 0 AND i.after IS NULL AND NOT o.is_blocked", "i.rank, i.id", "i.rank"),
+            ("i.state = 0 AND i.after IS NULL AND o.is_blocked AND i.reason IS NULL", "i.rank, i.id", "i.rank"),
+            ("i.state = 0 AND i.after IS NULL AND o.is_blocked", "i.rank, i.id", "i.rank"),
+        ]
+
+        private static func isDue(_ time: String) -> String {
+            "(\(time) <= (SELECT t FROM clock) OR \(time) > (SELECT t FROM clock) + \(ItemLife.longestWait))"
+        }
+
+        /// Items of this machine, and items of other machines after their deadline, which a lease then ends.
+        private static let isHere = "(i.host IS NULL OR i.host = $6 OR i.deadline < (SELECT t FROM clock))"
+
+        // 1. `lanes`: the lanes that can be contacted, with their free slots.
+        // 2. `picks`: how many items of each kind and lane are next, without locks.
+        // 3. `chosen`: as many items, locked; those that other workers hold are skipped.
+        // 4. `taken`: the lease, except of items past their deadline, which the caller ends. Its array leaves the planner
+        //    no choice but the index of IDs: it expects far more rows than there are.
+        private static let choose: String = {
+            let found = kinds.enumerated().map { number, kind in
+                """
+                (SELECT \(number) AS kind, \(kind.place) AS place, i.id FROM waybill.item i
+                    WHERE i.lane = o.name AND \(kind.condition) AND \(isHere)
+                    ORDER BY \(kind.order) LIMIT o.free)
+                """
+            }
+            let chosen = kinds.enumerated().map { number, kind in
+                """
+                (SELECT c.* FROM picks o, LATERAL (
+                    SELECT i.* FROM waybill.item i WHERE i.lane = o.name AND \(kind.condition) AND \(isHere)
+                    ORDER BY \(kind.order) LIMIT o.count FOR UPDATE SKIP LOCKED) c
+                    WHERE o.kind = \(number))
+                """
+            }
+            return """
+                WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
+                lanes AS MATERIALIZED (
+                    SELECT l.name, l.blocked IS NOT NULL AS is_blocked,
+                        least($2, CASE WHEN l.blocked IS NULL THEN $3 ELSE least(1, $3) END - coalesce(r.count, 0),
+                            l.max_running - CASE WHEN l.max_running IS NULL THEN 0 ELSE (
+                                SELECT count(*) FROM waybill.item i WHERE i.token IS NOT NULL AND i.lane = l.name)
+                            END) AS free
+                    FROM waybill.lane l LEFT JOIN unnest($4::text[], $5::int4[]) AS r(name, count) ON r.name = l.name
+                    WHERE \(isDue("l.rests_until"))),
+                found AS MATERIALIZED (
+                    SELECT o.name, o.is_blocked, o.free, f.kind, f.place, f.id,
+                        row_number() OVER (PARTITION BY o.name ORDER BY f.kind, f.place, f.id) AS number
+                    FROM lanes o, LATERAL (\(found.joined(separator: "\nUNION ALL\n"))) f
+                    WHERE o.free > 0),
+                picks AS MATERIALIZED (
+                    SELECT name, is_blocked, kind, count(*) AS count FROM (
+                        SELECT name, is_blocked, kind FROM found WHERE number <= free
+                        ORDER BY kind > 0, place, id LIMIT $2) f
+                    GROUP BY name, is_blocked, kind),
+                chosen AS MATERIALIZED (\(chosen.joined(separator: "\nUNION ALL\n"))),
+                taken AS (
+                    UPDATE waybill.item i SET lease_no = i.lease_no + 1, token = $1, rev = i.rev + 1,
+                        state = CASE WHEN i.state = 0 THEN 1 ELSE i.state END,
+                        attempts = i.attempts + CASE WHEN i.state = 0 THEN 1 ELSE 0 END,
+                        first_at = CASE WHEN i.state = 0 THEN coalesce(i.first_at, t) ELSE i.first_at END,
+                        verifying = i.state = 3
+                    FROM clock
+                    WHERE i.id = ANY(ARRAY(SELECT id FROM chosen)) AND NOT (i.state = 0 AND i.deadline IS NOT NULL AND i.deadline < t)
+                    RETURNING i.id, i.state, i.attempts, i.lease_no, i.verifying, i.first_at)
+                SELECT \(SharedItem.ofItem("c")), t, k.id, k.state, k.attempts, k.lease_no, k.verifying, k.first_at
+                FROM clock, chosen c LEFT JOIN taken k ON k.id = c.id
+                ORDER BY c.state <> 3, CASE WHEN c.state = 3 THEN c.run_at ELSE c.rank END, c.id
+                """
+        }()
+
+        /// The time, and the times at which the next item or lane can be tried.
+        private static let due: PostgresStatement = {
+            func suspended(_ isBlocked: Bool) -> String {
+                """
+                (SELECT min(l.rests_until) FROM waybill.lane l
+                    WHERE l.blocked IS \(isBlocked ? "NOT " : "")NULL AND l.rests_until > (SELECT t FROM clock)
+                    AND (EXISTS(SELECT FROM waybill.item i WHERE i.lane = l.name AND i.state = 0 AND i.after IS NULL)
+                    OR EXISTS(SELECT FROM waybill.item i WHERE i.lane = l.name AND i.state = 3 AND NOT i.verifying)))
+                """
+            }
+            return PostgresStatement(
+                """
+                WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t)
+                SELECT t, least(
+                    (SELECT min(run_at) FROM waybill.item WHERE state = 2),
+                    (SELECT min(run_at) FROM waybill.item
+                        WHERE state = 3 AND NOT verifying AND run_at > (SELECT t FROM clock)),
+                    \(suspended(false))), \(suspended(true))
+                FROM clock
+                """)
+        }()
+
+        /// What a lease has returned.
+        struct Chosen: Sendable {
+            var result = LeaseResult()
+            /// The rows of the leased items.
+            var rows: [SharedItem] = []
+            /// Items past their deadline.
+            var expired: [Int64] = []
+        }
+
+        /// Reads the rows of the statements of ``lease(_:host:for:)``.
+        static func read(_ results: [PostgresRows], _ request: LeaseRequest) throws(PostgresError) -> Chosen {
+            var chosen = Chosen()
+            for values in results[3].rows {
+                var item = SharedItem(values)
+                let lease = values[SharedItem.columnCount...].map { $0 }
+                let now = lease[0].integer ?? 0
+                guard let id = lease[1].integer else {
+                    chosen.expired.append(item.row.id)
+                    continue
+                }
+                let effects = item.full.row.handle(.lease, at: now, token: request.token)
+                let life = item.life
+                // The statement and the state machine apply the same rule.
+                guard let effect = effects.first, id == item.row.id, lease[2].integer == Int64(life.state.number),
+                    lease[3].integer == Int64(life.attempts), lease[4].integer == life.leaseNumber,
+                    lease[5].bool == life.isVerifying, lease[6].integer == life.firstAttemptAt
+                else {
+                    throw PostgresError(.rejected, "The lease of item \(item.row.id) contradicts its rules.")
+                }
+                item.revision += 1
+                chosen.rows.append(item)
+                chosen.result.items.append(LeasedItem(item.full, effect, at: now))
+            }
+            let due = results[4]
+            let now = due[0, 0].integer ?? 0
+            chosen.result.nextDue = due[0, 1].integer.map { $0 - now }
+            chosen.result.nextProbe = due[0, 2].integer.map { $0 - now }
+            return chosen
+        }
+    }
+#endif

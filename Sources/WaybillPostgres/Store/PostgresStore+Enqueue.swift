@@ -1,0 +1,91 @@
+#if Shared
+    import Waybill
+    package import WaybillOutbox
+
+    // Enqueuing.
+
+    extension PostgresStore {
+        /// Inserts items: in one round trip if none has a deduplication key, else in two.
+        package func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem] {
+            guard !items.isEmpty else { return [] }
+            for item in items { try Self.check(item) }
+            let hasKeys = items.contains { $0.deduplicationKey != nil }
+            let added = try await attempt { [self] (_) async throws(PostgresError) in
+                hasKeys ? try await enqueueByPolicy(items) : try await enqueueWithoutKeys(items)
+            }
+            signals.notify()
+            return added
+        }
+
+        private static func check(_ item: NewItem) throws(OutboxError) {
+            let texts =
+                [
+                    item.kind, item.lane, item.spec, item.idempotencyKey, item.deduplicationKey ?? "", item.batch ?? "",
+                ] + item.tags + item.staged
+            guard texts.allSatisfy({ !$0.utf8.contains(0) }) else {
+                throw OutboxError(.uploadRefused, "A text of the upload contains the character NUL. Remove it.")
+            }
+        }
+
+        private func enqueueWithoutKeys(_ items: [NewItem]) async throws(PostgresError) -> [EnqueuedItem] {
+            let keys = items.map(\.idempotencyKey)
+            let rows = try await main.run([
+                LaneStatements.create(Set(items.map(\.lane))), ItemInserts.insert(items, ids: nil),
+                ItemInserts.deleteKnown(keys), ItemInserts.selectKnown(keys),
+            ])
+            var known = Self.known(rows[3])
+            let inserted = Dictionary(
+                rows[1].rows.map { ($0[1].text ?? "", $0[0].integer ?? 0) }, uniquingKeysWith: { first, _ in first })
+            var added: [EnqueuedItem] = []
+            for item in items {
+                if let found = known[item.idempotencyKey] {
+                    added.append(found.result(for: item))
+                } else if let id = inserted[item.idempotencyKey] {
+                    // The same key again belongs to the first item of the call.
+                    known[item.idempotencyKey] = KnownItem(item, id: id)
+                    added.append(EnqueuedItem(id: id, isNew: true))
+                } else {
+                    throw PostgresError(.conflict, "An item with the key \(item.idempotencyKey) was removed meanwhile.")
+                }
+            }
+            return added
+        }
+
+        private func enqueueByPolicy(_ items: [NewItem]) async throws(PostgresError) -> [EnqueuedItem] {
+            let keys = Set(items.compactMap(\.deduplicationKey)).sorted()
+            let reading = [
+                LaneStatements.create(Set(items.map(\.lane))), PostgresStatement(Self.lockKeysText, .array(keys)),
+                PostgresStatement(Self.lockItemsText, .array(keys)),
+                // After the items: a row that ends in between is found in one of the tables.
+                ItemInserts.selectKnown(items.map(\.idempotencyKey)),
+                PostgresStatement(
+                    "SELECT nextval('waybill.item_id_seq') FROM generate_series(1, $1)", .int4(Int32(items.count))),
+            ]
+            let (added, written) = try await change(on: main, reading: reading) { rows, now in
+                var set = ChangeSet(rows[2].rows.map(SharedItem.init), now: now)
+                var known = Self.known(rows[3])
+                let ids = rows[4].rows.compactMap { $0[0].integer }
+                let added = zip(items, ids).map { item, id -> EnqueuedItem in
+                    if let found = known[item.idempotencyKey] { return found.result(for: item) }
+                    let added = set.add(item, id: id)
+                    if added.id == id { known[item.idempotencyKey] = KnownItem(item, id: id) }
+                    return added
+                }
+                return (set.statements, (added, set.written))
+            }
+            update(written)
+            return added
+        }
+
+        private static func known(_ rows: PostgresRows) -> [String: KnownItem] {
+            Dictionary(rows.rows.map { ($0[1].text ?? "", KnownItem($0)) }, uniquingKeysWith: { first, _ in first })
+        }
+
+        private static let lockKeysText = lockKeys("unnest($1::text[]) AS k(key)")
+
+        private static let lockItemsText = """
+            SELECT \(SharedItem.ofItem("i")) FROM waybill.item i WHERE i.dedupe_key = ANY($1)
+            ORDER BY i.id FOR UPDATE OF i
+            """
+    }
+#endif

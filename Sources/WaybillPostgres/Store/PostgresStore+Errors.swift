@@ -1,0 +1,47 @@
+#if Shared
+    import WaybillOutbox
+
+    extension OutboxError {
+        /// Creates an outbox error from one of PostgreSQL, with the remedy.
+        init(_ error: PostgresError) {
+            let (code, remedy) = Self.classify(error)
+            let text = error.message.hasSuffix(".") ? error.message : "\(error.message)."
+            let state = error.sqlState.map { " (SQLSTATE \($0))" } ?? ""
+            self.init(code, "\(text)\(state.isEmpty ? "" : state + ".") \(remedy)", cause: error)
+        }
+
+        private static func classify(_ error: PostgresError) -> (code: Code, remedy: String) {
+            switch error.kind {
+            case .connectionLost:
+                return (.storeUnreachable, "Check that the server of the outbox runs and accepts connections.")
+            case .readOnly:
+                return (.storeUnreachable, "Use the primary server, or list all servers in the URL.")
+            case .timeLimit:
+                return (.storeUnreachable, "Check the load of the server and its locks.")
+            case .conflict, .uniqueViolation:
+                return (.storageFailed, "Concurrent transactions kept changing the same items. Try again.")
+            case .serverExhausted:
+                return error.sqlState == "53100"
+                    ? (.diskFull, "Free disk space on the server.")
+                    : (.storeUnreachable, "Free memory or connections on the server, or use a pooler.")
+            case .wrongSchema:
+                return (.queueUnusable, "Use the same release of Waybill on all machines.")
+            case .cancelled: return (.cancelled, "Repeat the call.")
+            case .closed: return (.closed, "Open the outbox again.")
+            case .invalidURL: return (.queueUnusable, "Correct the URL of the outbox.")
+            case .rejected: return rejected(error.sqlState ?? "")
+            }
+        }
+
+        private static func rejected(_ state: String) -> (code: Code, remedy: String) {
+            switch (state, state.prefix(2)) {
+            case ("42501", _): (.queueUnusable, "Grant the user the rights to the schema waybill and its tables.")
+            case (_, "28"): (.queueUnusable, "Check the user and the password.")
+            case (_, "3D"): (.queueUnusable, "Create the database.")
+            // The data of one item: other items can still be stored.
+            case (_, "22"), (_, "23"): (.storageFailed, "The server refused the data of an item.")
+            default: (.queueUnusable, "Report this message with the release of Waybill.")
+            }
+        }
+    }
+#endif
