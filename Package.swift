@@ -57,6 +57,7 @@ let package = Package(
         .library(name: "WaybillFoundation", targets: ["WaybillFoundation"]),
         .library(name: "WaybillStores", targets: ["WaybillStores"]),
         .library(name: "WaybillOutbox", targets: ["WaybillOutbox"]),
+        .library(name: "WaybillPostgres", targets: ["WaybillPostgres"]),
         .library(name: "WaybillTesting", targets: ["WaybillTesting"]),
         .executable(name: "waybill", targets: ["WaybillCLI"]),
     ],
@@ -135,8 +136,8 @@ let package = Package(
         .executableTarget(
             name: "WaybillCLI",
             dependencies: [
-                "WaybillCore", "Waybill", "WaybillCurl", "WaybillStores", "WaybillOutbox", argumentParser, logging,
-                httpTypes,
+                "WaybillCore", "Waybill", "WaybillCurl", "WaybillStores", "WaybillOutbox", "WaybillPostgres",
+                argumentParser, logging, httpTypes,
             ],
             swiftSettings: swift),
 
@@ -186,7 +187,7 @@ let package = Package(
         .target(name: "COutboxFaults", path: "Tests/COutboxFaults", cSettings: c),
         .executableTarget(
             name: "OutboxTestHelper",
-            dependencies: ["WaybillOutbox", "Waybill", "WaybillCore", "COutboxFaults", logging],
+            dependencies: ["WaybillOutbox", "WaybillPostgres", "Waybill", "WaybillCore", "COutboxFaults", logging],
             path: "Tests/OutboxTestHelper", swiftSettings: swift),
         .testTarget(
             name: "WaybillOutboxTests",

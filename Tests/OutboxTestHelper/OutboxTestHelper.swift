@@ -3,18 +3,24 @@ import Glibc
 import Waybill
 import WaybillOutbox
 
+#if Shared
+    import WaybillPostgres
+#endif
+
 /// A program that tests kill, and whose file calls they let fail: it delivers from an outbox, or enqueues uploads and
 /// reports each of them.
 ///
 ///     OutboxTestHelper run PATH              delivers until it is killed
 ///     OutboxTestHelper idle PATH             delivers until the queue is idle
 ///     OutboxTestHelper add PATH URL COUNT    enqueues uploads and prints the id of each when it is stored
+///     OutboxTestHelper keyed PATH URL COUNT  the same for a server that honours idempotency keys
 ///     OutboxTestHelper weak PATH URL COUNT   the same, without durability in a power cut
 ///     OutboxTestHelper stage PATH URL COUNT  the same with staged bytes; errors are reported, then retried
 ///     OutboxTestHelper full PATH URL FILE    fills the disk, tries to continue, removes FILE, and continues
 ///     OutboxTestHelper rates PATH COUNT      measures the queue file that it creates there
 ///     OutboxTestHelper list PATH             prints all items, one per line, and the integrity of the file
 ///
+/// PATH is a directory, or the URL of a PostgreSQL database; WAYBILL_LEASE_SECONDS is then the duration of a lease.
 /// Errors are reported as `! code`. A fatal error ends it with status 3. Its calls can be made to fail:
 /// `COutboxFaults.h`.
 @main
@@ -41,7 +47,7 @@ struct OutboxTestHelper {
         if task == "weak" { configuration.synchronous = .normal }
         let errorLog = ErrorLog()
         if task == "full" { configuration.logger = errorLog.logger }
-        let outbox = try await Outbox(at: path, configuration: configuration)
+        let outbox = try await open(path, configuration)
         let url = rest.first ?? ""
         let last = rest.last ?? ""
         switch task {
@@ -54,12 +60,31 @@ struct OutboxTestHelper {
         case "full": try await FullDisk(outbox: outbox, url: url, ballast: last, errorLog: errorLog).run()
         default:
             for number in 0..<(Int(last) ?? 0) {
-                let receipt = try await outbox.enqueue([.text("ITEM", "item-\(number)-")], to: url)
+                let receipt = try await outbox.enqueue(
+                    [.text("ITEM", "item-\(number)-")], to: url,
+                    idempotency: task == "keyed" ? .honoured(window: .seconds(86_400)) : .ignored)
                 // Each line is written immediately: reported items must exist.
                 FileOutput.write("\(receipt.id)\n")
             }
         }
         await outbox.close()
+    }
+
+    private static func open(
+        _ path: String, _ configuration: Outbox.Configuration
+    ) async throws(OutboxError) -> Outbox {
+        guard path.hasPrefix("postgresql://") else { return try await Outbox(at: path, configuration: configuration) }
+        #if Shared
+            var options = PostgresOptions()
+            if let seconds = unsafe getenv("WAYBILL_LEASE_SECONDS").flatMap({ unsafe Double(String(cString: $0)) }) {
+                options.leaseDuration = .seconds(seconds)
+            }
+            var configuration = configuration
+            configuration.store = try .postgres(path, options: options)
+            return try await Outbox(configuration: configuration)
+        #else
+            throw OutboxError(.notFound, "The trait Shared is disabled.")
+        #endif
     }
 
     /// Enqueues each form, repeating it after errors up to a limit.

@@ -27,8 +27,9 @@ enum PackageLayers {
         "WaybillFoundation": ["Waybill", "WaybillCore"],
         "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
         "WaybillCLI": [
-            "WaybillCore", "Waybill", "WaybillCurl", "WaybillStores", "WaybillOutbox", "ArgumentParser", "Logging",
-            "HTTPTypes",
+            "WaybillCore", "Waybill", "WaybillCurl", "WaybillStores", "WaybillOutbox", "WaybillPostgres",
+            "ArgumentParser",
+            "Logging", "HTTPTypes",
         ],
     ]
 

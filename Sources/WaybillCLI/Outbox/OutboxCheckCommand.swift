@@ -8,7 +8,9 @@ struct OutboxCheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Checks an outbox: its queue, lanes and disk.",
         discussion: """
-            Checks the integrity of the queue file if no other process uses the outbox, or that of the database.
+            Checks the integrity of the queue file if no other process uses the outbox, or that of the database. Of \
+            an outbox in PostgreSQL, it also checks what is late, which sessions and dead rows delay leases, and whether \
+            commits survive a failure of the server.
 
             EXAMPLES:
               waybill outbox check
@@ -28,7 +30,8 @@ struct OutboxCheckCommand: AsyncParsableCommand {
         try await finishing(json) { () async throws(CommandFailure) in
             let location = try location.resolved()
             let outbox = try await location.openExisting()
-            let checks = try await Self.checks(outbox, isShared: location.isShared)
+            var checks = try await Self.checks(outbox, isShared: location.isShared)
+            if location.isShared { checks += try await location.serverChecks() }
             await outbox.close()
             return try Check.report(checks, failure: .fatal, isJSON: json)
         }

@@ -79,6 +79,8 @@ package struct FullItemRow: Sendable {
     package var tags: [String]
     package var resume: [UInt8]?
     package var createdAt: Int64
+    /// The only machine that can deliver the item.
+    package var host: String?
 
     package init(
         _ row: ItemRow, kind: String, spec: String, idempotencyKey: String, priority: Int, batch: String?,
@@ -120,7 +122,7 @@ package struct FullItemRow: Sendable {
             priorityNumber: priority,
             deduplicationKey: row.deduplicationKey, idempotencyKey: idempotencyKey, size: row.size,
             createdAt: createdAt,
-            endedAt: row.endedAt, dueAt: row.life.state == .waiting ? row.life.runAt : nil)
+            endedAt: row.endedAt, dueAt: row.life.state == .waiting ? row.life.runAt : nil, host: host)
     }
 
     /// Joins tags, each between two separators, so that a single tag can be searched for.

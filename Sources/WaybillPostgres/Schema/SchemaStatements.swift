@@ -5,7 +5,7 @@ enum SchemaStatements {
     /// The statements that lead from each version to the next; the first list begins with nothing.
     static let migrations: [[String]] = [
         [schema, clock, meta, metaRows, worker, lane, limitedLanes, item] + itemIndexes + [ended] + endedIndexes
-            + [body, bodyStorage, consumer, tallyDelta]
+            + [body, bodyIndex, bodyStorage, consumer, tallyDelta]
     ]
 
     private static let schema = "CREATE SCHEMA IF NOT EXISTS waybill"
@@ -132,15 +132,15 @@ enum SchemaStatements {
         "CREATE INDEX ended_staged ON waybill.ended USING gin(staged) WHERE staged <> '{}'",
     ]
 
+    // Not partitioned: a body is deleted with the end of its item, because it may be confidential and large.
     private static let body = """
         CREATE TABLE waybill.body(
-            day int NOT NULL,
-            name text NOT NULL,
+            name text PRIMARY KEY,
             item bigint NOT NULL,
-            bytes bytea NOT NULL,
-            PRIMARY KEY (day, name)
-        ) PARTITION BY RANGE (day)
+            bytes bytea NOT NULL
+        )
         """
+    private static let bodyIndex = "CREATE INDEX body_item ON waybill.body(item)"
 
     // Slices are read without the rest, and images do not compress.
     private static let bodyStorage = "ALTER TABLE waybill.body ALTER COLUMN bytes SET STORAGE EXTERNAL"
@@ -149,8 +149,7 @@ enum SchemaStatements {
         CREATE TABLE waybill.consumer(
             name text PRIMARY KEY,
             mark bigint NOT NULL DEFAULT 0,
-            token text,
-            until bigint NOT NULL DEFAULT 0
+            token text
         ) WITH (fillfactor = 50)
         """
 

@@ -10,7 +10,7 @@
             ("state", "int2"),
             ("run_at", "int8"), ("max_attempts", "int4"), ("deadline", "int8"), ("time_limit", "int8"),
             ("on_unknown", "text"), ("on_change", "text"), ("priority", "int2"), ("rank", "int8"), ("batch", "text"),
-            ("tags", "text"), ("dedupe_key", "text"), ("size", "int8"), ("staged", "text"),
+            ("tags", "text"), ("dedupe_key", "text"), ("size", "int8"), ("staged", "text"), ("host", "text"),
         ]
 
         /// Inserts items, and returns their IDs with their idempotency keys.
@@ -40,7 +40,7 @@
                 texts(\.life.onUnknown.rawValue), texts(\.life.onChange.rawValue),
                 .array(of: .int2, items.map { .int2(Int16(clamping: $0.priority)) }), numbers { $0.rank(0) },
                 texts(\.batch), texts { json($0.tags) }, texts(\.deduplicationKey), numbers(\.size),
-                texts { json($0.staged) },
+                texts { json($0.staged) }, texts(\.host),
             ]
         }
 
@@ -72,6 +72,20 @@
                 ORDER BY u.number
                 """
         }()
+
+        /// Inserts the bodies of those items that this transaction has inserted; `nil` if there are none.
+        static func insertBodies(_ items: [NewItem]) -> PostgresStatement? {
+            let bodies = items.flatMap { item in item.bodies.map { (key: item.idempotencyKey, body: $0) } }
+            guard !bodies.isEmpty else { return nil }
+            return PostgresStatement(
+                """
+                INSERT INTO waybill.body(name, item, bytes)
+                SELECT b.name, i.id, b.bytes FROM unnest($1::text[], $2::text[], $3::bytea[]) AS b(name, idem_key, bytes)
+                JOIN waybill.item i ON i.idem_key = b.idem_key
+                WHERE i.xmin = pg_current_xact_id()::xid ON CONFLICT DO NOTHING
+                """, .array(bodies.map(\.body.name)), .array(bodies.map(\.key)),
+                .array(of: .bytea, bodies.map { .bytea($0.body.bytes) }))
+        }
 
         /// Deletes items that this transaction has inserted, if an item with their key has ended: that is certain only
         /// after the insertion, which waits for a transaction that ends an item with the same key.

@@ -153,7 +153,10 @@
                     RETURNING id, state, size),
                 counted AS (
                     INSERT INTO waybill.tally_delta(state, items, bytes)
-                    SELECT state, count(*), \(sum("size")) FROM kept GROUP BY state)
+                    SELECT state, count(*), \(sum("size")) FROM kept GROUP BY state),
+                bodies AS (
+                    DELETE FROM waybill.body b USING kept
+                    WHERE b.item = kept.id AND kept.state <> \(OutboxState.failed.number))
                 SELECT id FROM kept
                 """
         }()

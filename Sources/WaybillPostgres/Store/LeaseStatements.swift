@@ -11,7 +11,8 @@
                 PostgresStatement(
                     choose, .text(request.token), .int4(Int32(clamping: max(0, request.slots))),
                     .int4(Int32(clamping: request.slotsPerLane)), .array(running.map(\.key)),
-                    .array(of: .int4, running.map { .int4(Int32(clamping: $0.value)) }), .text(host)),
+                    .array(of: .int4, running.map { .int4(Int32(clamping: $0.value)) }),
+                    request.host.map(PostgresValue.text) ?? .null(.text)),
                 due,
             ]
         }
@@ -49,7 +50,10 @@
         // What can be leased, in the table `i` for the lane `o`: items to be verified, ready items, and in a blocked lane
         // one item, first one that has not failed yet, because a failure may be specific to an item.
         private static let kinds: [(condition: String, order: String, place: String)] = [
-            ("i.state = 3 AND NOT i.verifying AND \(isDue("i.run_at"))", "i.run_at, i.id", "i.run_at"),
+            (
+                "i.state = 3 AND NOT i.verifying AND \(isDue("i.run_at")) AND (i.host IS NULL OR i.host = $6)",
+                "i.run_at, i.id", "i.run_at"
+            ),
             ("i.state = 0 AND i.after IS NULL AND NOT o.is_blocked", "i.rank, i.id", "i.rank"),
             ("i.state = 0 AND i.after IS NULL AND o.is_blocked AND i.reason IS NULL", "i.rank, i.id", "i.rank"),
             ("i.state = 0 AND i.after IS NULL AND o.is_blocked", "i.rank, i.id", "i.rank"),

@@ -21,7 +21,7 @@
             let texts =
                 [
                     item.kind, item.lane, item.spec, item.idempotencyKey, item.deduplicationKey ?? "", item.batch ?? "",
-                ] + item.tags + item.staged
+                ] + item.tags + item.staged + item.bodies.map(\.name) + [item.host ?? ""]
             guard texts.allSatisfy({ !$0.utf8.contains(0) }) else {
                 throw OutboxError(.uploadRefused, "A text of the upload contains the character NUL. Remove it.")
             }
@@ -29,10 +29,11 @@
 
         private func enqueueWithoutKeys(_ items: [NewItem]) async throws(PostgresError) -> [EnqueuedItem] {
             let keys = items.map(\.idempotencyKey)
-            let rows = try await main.run([
+            let statements = [
                 LaneStatements.create(Set(items.map(\.lane))), ItemInserts.insert(items, ids: nil),
                 ItemInserts.deleteKnown(keys), ItemInserts.selectKnown(keys),
-            ])
+            ]
+            let rows = try await main.run(statements + [ItemInserts.insertBodies(items)].compactMap(\.self))
             var known = Self.known(rows[3])
             let inserted = Dictionary(
                 rows[1].rows.map { ($0[1].text ?? "", $0[0].integer ?? 0) }, uniquingKeysWith: { first, _ in first })
@@ -71,7 +72,8 @@
                     if added.id == id { known[item.idempotencyKey] = KnownItem(item, id: id) }
                     return added
                 }
-                return (set.statements, (added, set.written))
+                let bodies = [ItemInserts.insertBodies(items)].compactMap(\.self)
+                return (set.statements + bodies, (added, set.written))
             }
             update(written)
             return added

@@ -52,7 +52,11 @@
                             SELECT coalesce(sum(items), 0)::bigint FROM counts
                             """),
                     ])
-                    try await transaction.run([PostgresStatement("DROP TABLE \(name)")])
+                    try await transaction.run([
+                        // Those of failed items.
+                        PostgresStatement("DELETE FROM waybill.body b USING \(name) e WHERE b.item = e.id"),
+                        PostgresStatement("DROP TABLE \(name)"),
+                    ])
                     return Int(rows[3][0, 0].integer ?? 0)
                 }
             } catch {
@@ -122,7 +126,8 @@
                 ORDER BY day, seq LIMIT \(pageSize) FOR UPDATE SKIP LOCKED),
             gone AS (
                 DELETE FROM waybill.ended e USING old WHERE e.day = old.day AND e.seq = old.seq
-                RETURNING e.state, e.size),
+                RETURNING e.id, e.state, e.size),
+            bodies AS (DELETE FROM waybill.body b USING gone WHERE b.item = gone.id),
             counted AS (
                 INSERT INTO waybill.tally_delta(state, items, bytes)
                 SELECT state, -count(*), -\(ItemWrites.sum("size")) FROM gone GROUP BY state)

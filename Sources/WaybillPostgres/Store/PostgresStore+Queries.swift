@@ -114,6 +114,44 @@
                     """, .text(name), .int8(value)))
         }
 
+        package func claim(_ name: String, token: String) async throws(OutboxError) -> Bool {
+            let keep = LeaseStatements.keep(token, host, options.leaseDuration)
+            let parameters: [PostgresValue] = [.text(name), .text(token)]
+            return try await attempt { [side] (_) async throws(PostgresError) in
+                try await side.run([
+                    keep, PostgresStatement(Self.claimText, parameters: parameters),
+                    PostgresStatement(
+                        "SELECT token = $2 FROM waybill.consumer WHERE name = $1", parameters: parameters),
+                ])[2][0, 0].bool == true
+            }
+        }
+
+        private static let claimText = """
+            INSERT INTO waybill.consumer AS c (name, token) VALUES ($1, $2)
+            ON CONFLICT (name) DO UPDATE SET token = excluded.token
+            WHERE c.token IS DISTINCT FROM excluded.token AND NOT EXISTS(
+                SELECT FROM waybill.worker w WHERE w.token = c.token AND w.until > waybill.wb_now())
+            """
+
+        package func release(_ name: String, token: String) async throws(OutboxError) {
+            _ = try await query(
+                PostgresStatement(
+                    "UPDATE waybill.consumer SET token = NULL WHERE name = $1 AND token = $2", .text(name),
+                    .text(token)))
+        }
+
+        package func body(
+            _ name: String, of lease: HeldLease, token: String
+        ) async throws(OutboxError) -> [UInt8]? {
+            try await query(
+                PostgresStatement(
+                    """
+                    SELECT b.bytes FROM waybill.body b JOIN waybill.item i ON i.id = b.item
+                    WHERE b.name = $1 AND b.item = $2 AND i.lease_no = $3 AND i.token = $4
+                    """, .text(name), .int8(lease.item), .int8(lease.number), .text(token))
+            ).rows.first?[0].bytes
+        }
+
         package func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String> {
             // Array operators, because only they use the index.
             let rows = try await query(

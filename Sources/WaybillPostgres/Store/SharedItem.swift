@@ -23,11 +23,11 @@
             "kind",
             "spec", "idem_key", "priority", "batch", "tags", "resume", "created_at", "staged", "rev", "status",
             "headers",
-            "body", "message", "changed_after",
+            "body", "message", "changed_after", "host",
         ]
 
         /// Columns of `item` that are copied to `ended`, but are not read.
-        static let otherNames = ["rank", "host"]
+        static let otherNames = ["rank"]
 
         /// The list for `SELECT` from an alias of `item`.
         static func ofItem(_ alias: String) -> String {
@@ -79,6 +79,7 @@
             response.body = Data(next.next()?.bytes ?? [])
             response.message = text()
             response.sourceChangedAfterwards = flag()
+            full.host = text()
             full.row.endedAt = number()
             full.row.sequence = number()
         }
@@ -95,6 +96,7 @@
             full = FullItemRow(
                 row, kind: item.kind, spec: item.spec, idempotencyKey: item.idempotencyKey, priority: item.priority,
                 batch: item.batch, tags: item.tags, resume: nil, createdAt: now)
+            full.host = item.host
             staged = item.staged
             revision = 0
             response = StoredResponse()

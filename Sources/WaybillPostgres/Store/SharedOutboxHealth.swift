@@ -1,4 +1,6 @@
 #if Shared
+    package import WaybillOutbox
+
     /// Reads the state of a shared outbox and of its server, for operators: what is late, what is slow, and what could be
     /// lost. It changes nothing. Each finding costs one statement; the counts read all unfinished rows.
     package enum SharedOutboxHealth {
@@ -19,6 +21,25 @@
                 self.name = name
                 self.verdict = verdict
                 self.text = text
+            }
+        }
+
+        /// Returns the findings about the outbox at an address.
+        ///
+        /// - Throws: ``OutboxError`` if the server cannot be reached, or has no outbox.
+        package static func findings(_ url: String) async throws(OutboxError) -> [Finding] {
+            do throws(PostgresError) {
+                let connection = try PostgresConnection(PostgresConfiguration(PostgresAddress(url)))
+                do throws(PostgresError) {
+                    let found = try await findings(connection)
+                    await connection.close()
+                    return found
+                } catch {
+                    await connection.close()
+                    throw error
+                }
+            } catch {
+                throw OutboxError(error)
             }
         }
 

@@ -6,7 +6,7 @@ import Waybill
 
 /// The parts of the contract that only a store of several machines has.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct SharedStoreTests {
-    static let kinds = [StoreKind.shared]
+    static let kinds = StoreKind.withLeaseDuration
 
     private static func item(_ name: String, bodies: [StagedBody] = [], host: String? = nil) -> NewItem {
         var item = StoreWorld.item(name)
@@ -20,7 +20,7 @@ import Waybill
 
     @Test(arguments: kinds)
     func `a body is read by the worker that holds the lease`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let bodies = [StagedBody(name: "n1", bytes: [0, 255, 1]), StagedBody(name: "n2", bytes: [])]
         _ = try await world.add(Self.item("a", bodies: bodies))
         let lease = try #require(try await world.lease().first).held
@@ -35,7 +35,7 @@ import Waybill
 
     @Test(arguments: kinds)
     func `bodies are removed after delivery and kept after a failure`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         _ = try await world.add(Self.item("a", bodies: [StagedBody(name: "n", bytes: [7])]))
         let first = try #require(try await world.lease().first)
         try await world.end(first, .refused("status400"))
@@ -50,7 +50,7 @@ import Waybill
 
     @Test(arguments: kinds)
     func `an item with a host is leased by workers of this host only`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let id = try await world.add(Self.item("pinned", host: "one"), Self.item("free"))[0]
         #expect(try await world.item(id)?.host == "one")
         #expect(try await world.at(0).lease(Self.request("two")).items.map(\.spec) == ["free"])
@@ -64,7 +64,7 @@ import Waybill
 
     @Test(arguments: kinds)
     func `the deadline of an item ends it even if its host has no workers`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         var item = Self.item("pinned", host: "gone")
         item.timeLimit = 5_000
         let id = try await world.add(item)[0]
@@ -75,7 +75,7 @@ import Waybill
 
     @Test(arguments: kinds)
     func `one worker has a claim until it releases it or its leases end`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let duration = StoreWorld.leaseDuration.milliseconds
         func claims(_ name: String, _ token: String, at now: Int64 = 0) async throws -> Bool {
             try await world.at(now).claim(name, token: token)
@@ -94,7 +94,7 @@ import Waybill
     }
 
     @Test func `a queue file refuses bodies and hosts`() async throws {
-        let world = try StoreWorld(.disk)
+        let world = try await StoreWorld(.disk)
         let items = [Self.item("a", bodies: [StagedBody(name: "n", bytes: [1])]), Self.item("b", host: "one")]
         for item in items {
             let error = await #expect(throws: OutboxError.self) { try await world.add(item) }
