@@ -220,7 +220,7 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "Waybill", "WaybillMultipart", "WaybillJPEG", "WaybillFoundation", "WaybillStores", "WaybillOutbox",
-                "WaybillTesting", "WaybillCLI", "TestSupport", argumentParser, logging,
+                "WaybillPostgres", "WaybillTesting", "WaybillCLI", "TestSupport", argumentParser, logging,
             ],
             swiftSettings: swift),
         .testTarget(name: "SetupTests", dependencies: ["TestSupport"], swiftSettings: swift),

@@ -8,6 +8,7 @@ import Testing
         ("Waybill", "[]", ["swift-http-types", "swift-log"]),
         ("WaybillStores", "[\"Stores\"]", ["swift-asn1", "swift-crypto", "swift-http-types", "swift-log"]),
         ("WaybillOutbox", "[\"Outbox\"]", ["grdb.swift", "swift-http-types", "swift-log"]),
+        ("WaybillPostgres", "[\"Shared\"]", ["grdb.swift", "swift-http-types", "swift-log"]),
     ])
     func `a package resolves only the dependencies of the products it uses`(
         _ product: String, _ traits: String, _ expected: [String]

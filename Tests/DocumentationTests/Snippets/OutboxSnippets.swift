@@ -1,6 +1,7 @@
 // The samples of the guide to the outbox, compiled.
 import Waybill
 import WaybillOutbox
+import WaybillPostgres
 
 private func first(_ form: MultipartForm) async throws {
     // snippet: outbox, first
@@ -167,14 +168,17 @@ private func registering(_ configuration: inout Outbox.Configuration) {
     // end
 }
 
-private func sharing(_ store: inout SharedOutboxStore, _ configuration: inout Outbox.Configuration) async throws {
-    // snippet: outbox, shared store
-    store.sharedDirectory = "/mnt/uploads/waybill"
-    configuration.store = store
-    let outbox = try await Outbox(configuration: configuration)
-    // end
-    _ = outbox
-}
+#if Shared
+    private func sharing(_ configuration: inout Outbox.Configuration) async throws {
+        // snippet: outbox, shared store
+        var store = try SharedOutboxStore.postgres("postgresql://waybill@db.example/uploads")
+        store.sharedDirectory = "/mnt/uploads/waybill"
+        configuration.store = store
+        let outbox = try await Outbox(configuration: configuration)
+        // end
+        _ = outbox
+    }
+#endif
 
 private protocol Vault: Sendable {
     func token() async throws -> String

@@ -172,8 +172,12 @@
             let day: Int64 = 86_400_000
             for number in 0..<3 as Range<Int64> {
                 try await world.replaceClock("\(number * day + 5)::bigint")
-                _ = try await store.enqueue(SharedWorld.items(2))
+                var items = SharedWorld.items(2)
+                items[0].bodies = [StagedBody(name: "b\(number)", bytes: [1])]
+                _ = try await store.enqueue(items)
+                #expect(try await world.value("SELECT count(*) FROM waybill.body") == 1)
                 #expect(try await SharedWorld.deliverAll(store, "w").count == 2)
+                #expect(try await world.value("SELECT count(*) FROM waybill.body") == 0)
             }
             let last = try await store.results(after: 0, limit: 9).last?.sequence
             let partitions = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'waybill.ended'::regclass"
