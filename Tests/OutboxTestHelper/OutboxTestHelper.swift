@@ -20,7 +20,8 @@ import WaybillOutbox
 ///     OutboxTestHelper rates PATH COUNT      measures the queue file that it creates there
 ///     OutboxTestHelper list PATH             prints all items, one per line, and the integrity of the file
 ///
-/// PATH is a directory, or the URL of a PostgreSQL database; WAYBILL_LEASE_SECONDS is then the duration of a lease.
+/// PATH is a directory, or the URL of a PostgreSQL database; OUTBOX_LEASE_SECONDS is then the duration of a lease, and
+/// OUTBOX_POOLER means that PgBouncer is in between.
 /// Errors are reported as `! code`. A fatal error ends it with status 3. Its calls can be made to fail:
 /// `COutboxFaults.h`.
 @main
@@ -76,9 +77,10 @@ struct OutboxTestHelper {
         guard path.hasPrefix("postgresql://") else { return try await Outbox(at: path, configuration: configuration) }
         #if Shared
             var options = PostgresOptions()
-            if let seconds = unsafe getenv("WAYBILL_LEASE_SECONDS").flatMap({ unsafe Double(String(cString: $0)) }) {
+            if let seconds = unsafe getenv("OUTBOX_LEASE_SECONDS").flatMap({ unsafe Double(String(cString: $0)) }) {
                 options.leaseDuration = .seconds(seconds)
             }
+            options.usesPooler = unsafe getenv("OUTBOX_POOLER") != nil
             var configuration = configuration
             configuration.store = try .postgres(path, options: options)
             return try await Outbox(configuration: configuration)
