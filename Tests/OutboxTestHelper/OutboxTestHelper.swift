@@ -17,7 +17,7 @@ import WaybillOutbox
 ///     OutboxTestHelper weak PATH URL COUNT   the same, without durability in a power cut
 ///     OutboxTestHelper stage PATH URL COUNT  the same with staged bytes; errors are reported, then retried
 ///     OutboxTestHelper full PATH URL FILE    fills the disk, tries to continue, removes FILE, and continues
-///     OutboxTestHelper rates PATH COUNT      measures the queue file that it creates there
+///     OutboxTestHelper rates PATH COUNT      measures the queue file that it creates there, or an empty database
 ///     OutboxTestHelper list PATH             prints all items, one per line, and the integrity of the file
 ///
 /// PATH is a directory, or the URL of a PostgreSQL database; OUTBOX_LEASE_SECONDS is then the duration of a lease, and
@@ -75,15 +75,20 @@ struct OutboxTestHelper {
         _ path: String, _ configuration: Outbox.Configuration
     ) async throws(OutboxError) -> Outbox {
         guard path.hasPrefix("postgresql://") else { return try await Outbox(at: path, configuration: configuration) }
+        var configuration = configuration
+        configuration.store = try sharedStore(path)
+        return try await Outbox(configuration: configuration)
+    }
+
+    /// The store in the database of a URL.
+    static func sharedStore(_ url: String) throws(OutboxError) -> SharedOutboxStore {
         #if Shared
             var options = PostgresOptions()
             if let seconds = unsafe getenv("OUTBOX_LEASE_SECONDS").flatMap({ unsafe Double(String(cString: $0)) }) {
                 options.leaseDuration = .seconds(seconds)
             }
             options.usesPooler = unsafe getenv("OUTBOX_POOLER") != nil
-            var configuration = configuration
-            configuration.store = try .postgres(path, options: options)
-            return try await Outbox(configuration: configuration)
+            return try .postgres(url, options: options)
         #else
             throw OutboxError(.notFound, "The trait Shared is disabled.")
         #endif

@@ -10,8 +10,16 @@ struct StoreRates {
     let count: Int
 
     func run() async throws(OutboxError) {
-        FileOutput.write("fdatasync of 4 KiB at the end of a file: \(try syncs()) /s\n")
-        let store = try SQLiteStore(path: path)
+        let store: any OutboxStore
+        if path.hasPrefix("postgresql://") {
+            store = try await OutboxTestHelper.sharedStore(path).open()
+        } else {
+            FileOutput.write("fdatasync of 4 KiB at the end of a file: \(try syncs()) /s\n")
+            let file = try SQLiteStore(path: path)
+            let durability = try await file.durability()
+            FileOutput.write("synchronous \(durability.synchronous), \(durability.journal)\n")
+            store = file
+        }
         // Like the worker.
         let failure = await Task(executorPreference: store.executor) { () -> OutboxError? in
             do throws(OutboxError) {
@@ -25,10 +33,12 @@ struct StoreRates {
         if let failure { throw failure }
     }
 
-    private func measure(_ store: SQLiteStore) async throws(OutboxError) {
-        let durability = try await store.durability()
-        FileOutput.write("synchronous \(durability.synchronous), \(durability.journal)\n")
-        var number = 0
+    private func measure(_ store: any OutboxStore) async throws(OutboxError) {
+        let first = min(count / 4, 2_000)
+        let alone = try await seconds { () async throws(OutboxError) in
+            for number in 0..<first { _ = try await store.enqueue([Self.item(number)]) }
+        }
+        var number = first
         let enqueue = try await seconds { () async throws(OutboxError) in
             while number < count {
                 let page = (number..<min(number + 500, count)).map(Self.item)
@@ -43,7 +53,8 @@ struct StoreRates {
         let grouped = try await seconds { () async throws(OutboxError) in
             try await Self.deliver(count - single, slots: 512, from: store)
         }
-        report("enqueue, 500 at a time", count, enqueue)
+        report("enqueue, one at a time", first, alone)
+        report("enqueue, 500 at a time", count - first, enqueue)
         report("lease and done, one at a time", single, singly)
         report("lease and done, 512 at a time", count - single, grouped)
     }
@@ -68,7 +79,7 @@ struct StoreRates {
     }
 
     /// Like the worker: the results of earlier items and the lease of the next ones share a transaction.
-    private static func deliver(_ count: Int, slots: Int, from store: SQLiteStore) async throws(OutboxError) {
+    private static func deliver(_ count: Int, slots: Int, from store: any OutboxStore) async throws(OutboxError) {
         let response = StoredResponse(UploadResponse(status: .ok))
         var left = count
         var changes: [ItemChange] = []
