@@ -44,9 +44,9 @@ public struct SharedOutboxStore: Sendable, CustomStringConvertible {
 }
 
 /// The name of this machine.
-enum HostName {
+package enum HostName {
     /// The name as reported by gethostname(2); `localhost` without one.
-    static var current: String {
+    package static var current: String {
         var name = [UInt8](repeating: 0, count: 256)
         let code = unsafe name.withUnsafeMutableBytes { buffer in
             unsafe gethostname(buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count - 1)

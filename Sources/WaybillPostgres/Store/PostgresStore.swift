@@ -1,5 +1,4 @@
 #if Shared
-    import Glibc
     import WaybillCore
     package import WaybillOutbox
 
@@ -35,7 +34,7 @@
         ///   server refuses the user, or if the tables belong to a newer release.
         package init(_ url: String, options: PostgresOptions = PostgresOptions()) async throws(OutboxError) {
             self.options = options
-            host = Self.hostName
+            host = HostName.current
             do throws(PostgresError) {
                 var configuration = PostgresConfiguration(try PostgresAddress(url), applicationName: "waybill/\(host)")
                 configuration.preparesStatements = !options.usesPooler
@@ -61,12 +60,6 @@
             await main.close()
             await side.close()
         }
-
-        private static let hostName: String = {
-            var name = [CChar](repeating: 0, count: 256)
-            guard unsafe gethostname(&name, name.count - 1) == 0 else { return "unknown" }
-            return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }()
 
         // MARK: Repeating
 
