@@ -14,7 +14,12 @@ public struct EnqueueOptions: Sendable, Hashable {
     public var deduplicationKey: String?
     /// The policy for an unfinished item with the same key.
     public var duplicates = DuplicatePolicy.keep
-    /// The time from now after which no attempt is started; `nil` for the value of the outbox's configuration.
+    /// The time from now before which no attempt is started, from zero to a year, by the clock of the outbox's store.
+    ///
+    /// ``Outbox/runUntilIdle(session:)`` does not wait for it, and ``Outbox/retry(_:)`` ends it.
+    public var delay = Duration.zero
+    /// The time from now, or from the end of the delay, after which no attempt is started; `nil` for the value of the
+    /// outbox's configuration.
     public var deadline: Duration?
     /// The maximum number of attempts; `nil` for the value of the outbox's configuration.
     public var maxAttempts: Int?
@@ -141,6 +146,10 @@ extension Outbox {
         _ upload: some DurableUpload, _ options: EnqueueOptions, _ staged: StagedFiles
     ) throws(OutboxError) -> NewItem {
         let retry = configuration.retry
+        let delay = options.delay.milliseconds
+        guard (0...ItemLife.longestDelay).contains(delay) else {
+            throw OutboxError(.uploadRefused, "The delay must be between 0 and 366 days; got \(options.delay).")
+        }
         let life = ItemLife(
             maxAttempts: options.maxAttempts ?? retry.maxAttempts, onUnknown: options.onUnknown,
             onChange: options.onChange)
@@ -151,7 +160,8 @@ extension Outbox {
             duplicates: options.duplicates,
             idempotencyKey: options.idempotencyKey ?? Delivery.newIdempotencyKey(),
             size: upload.files.reduce(0) { $0 + ($1.count ?? 0) }, staged: staged.names, bodies: staged.bodies,
-            host: staged.host, timeLimit: (options.deadline ?? retry.deadline)?.milliseconds)
+            host: staged.host, timeLimit: (options.deadline ?? retry.deadline)?.milliseconds,
+            delay: delay > 0 ? delay : nil)
     }
 
     static var unexpectedReply: OutboxError {

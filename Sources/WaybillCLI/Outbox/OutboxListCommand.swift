@@ -116,8 +116,10 @@ struct OutboxTable {
         var facts = [item.lane]
         var why = item.reason
         if let due = item.dueAt {
-            why = [why, due > now ? "again in \(OutboxTime.span(due - now))" : "again now"].compactMap { $0 }.joined(
-                separator: ", ")
+            // A delayed item has not been attempted yet.
+            let verb = item.attempts == 0 && item.reason == nil ? "starts" : "again"
+            why = [why, due > now ? "\(verb) in \(OutboxTime.span(due - now))" : "\(verb) now"].compactMap { $0 }
+                .joined(separator: ", ")
         }
         if let why { facts.append(why) }
         if let host = item.host, !item.state.isTerminal { facts.append("only on \(host)") }

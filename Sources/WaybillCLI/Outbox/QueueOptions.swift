@@ -77,9 +77,15 @@ struct QueueOptions: ParsableArguments, OptionTable {
     var duplicates: String?
 
     @Option(
+        name: .customLong("delay"),
+        help: ArgumentHelp(
+            "The time before which no attempt is started: 90s, 15m, 12h, 7d. Default: none.", valueName: "time"))
+    var delay: String?
+
+    @Option(
         name: .customLong("deadline"),
         help: ArgumentHelp(
-            "The time after which no attempt is started: 90s, 15m, 12h, 7d. Default: 7d.", valueName: "time"))
+            "The time, after the delay, after which no attempt is started. Default: 7d.", valueName: "time"))
     var deadline: String?
 
     @Option(
@@ -108,6 +114,10 @@ struct QueueOptions: ParsableArguments, OptionTable {
             options.priority = level
         }
         options.maxAttempts = attempts ?? options.maxAttempts
+        if let delay { options.delay = try DurationArgument.read(delay, for: "--delay") }
+        guard options.delay <= .seconds(366 * 86_400) else {
+            throw .usage("--delay must be at most 366d; got \(delay ?? "").")
+        }
         options.deadline = try deadline.map { (text) throws(CommandFailure) in
             try DurationArgument.read(text, for: "--deadline")
         }
@@ -167,7 +177,8 @@ struct QueueOptions: ParsableArguments, OptionTable {
         ("pin", nil, { $0.allowsPinning }),
         ("priority", nil, { $0.priority != nil }), ("batch", nil, { $0.batch != nil }),
         ("tag", nil, { !$0.tags.isEmpty }), ("dedupe", nil, { $0.dedupe != nil }),
-        ("duplicates", nil, { $0.duplicates != nil }), ("deadline", nil, { $0.deadline != nil }),
+        ("duplicates", nil, { $0.duplicates != nil }), ("delay", nil, { $0.delay != nil }),
+        ("deadline", nil, { $0.deadline != nil }),
         ("attempts", nil, { $0.attempts != nil }), ("credential", nil, { $0.credential != nil }),
     ]
 

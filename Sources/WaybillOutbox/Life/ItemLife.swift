@@ -17,6 +17,8 @@ package struct ItemLife: Sendable, Hashable, Codable {
     package var pendingRequest = PendingRequest.nothing
     /// The earliest time of the next attempt or verification.
     package var runAt: Int64 = 0
+    /// The time before which the first attempt does not start; `nil` if that time has passed.
+    package var notBefore: Int64?
     package var firstAttemptAt: Int64?
     /// Whether the server may have processed an attempt. Reset only by evidence from the server: a response to a later
     /// attempt that delivers the item, or a verification with a definite result; or by the caller with `retry`.
@@ -31,7 +33,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
     package var onUnknown: UnknownPolicy
     package var onChange: SourceChangePolicy
 
-    /// The coding keys of release 0.1, which are used between processes.
+    /// The coding keys of release 0.1, which are used between processes. Properties that only a store sets have none.
     private enum CodingKeys: String, CodingKey {
         case state, attempts, leaseNumber, isVerifying, runAt, firstAttemptAt, isDoubtful, reason, maxAttempts
         case deadline, onUnknown, onChange
@@ -138,9 +140,9 @@ package struct ItemLife: Sendable, Hashable, Codable {
             }
             isVerifying = false
         case .due:
-            if state == .waiting, Self.isDue(runAt, now) { state = .ready }
+            if state == .waiting, notBefore != nil || Self.isDue(runAt, now) { makeReady(now) }
         case .pause: return pause()
-        case .resume: resume()
+        case .resume: resume(now)
         case .cancel: return cancel()
         case .verify: verifyAgain()
         case .retry: retry(now)
@@ -284,7 +286,7 @@ extension ItemLife {
             state = .paused
         case .nothing:
             if isPast(now) { return finish(.failed, "deadlinePassed") }
-            state = .ready
+            makeReady(now)
         }
         return []
     }
@@ -301,12 +303,12 @@ extension ItemLife {
         return []
     }
 
-    private mutating func resume() {
+    private mutating func resume(_ now: Int64) {
         if pendingRequest == .pause { pendingRequest = .nothing }
         guard state == .paused else { return }
-        state = isDoubtful ? .verify : .ready
         runAt = 0
         failedVerifications = 0
+        if isDoubtful { state = .verify } else { makeReady(now) }
     }
 
     private mutating func cancel() -> [Effect] {
@@ -339,6 +341,7 @@ extension ItemLife {
         attempts = 0
         failedVerifications = 0
         runAt = 0
+        notBefore = nil
         isDoubtful = false
         reason = nil
         if isPast(now) { deadline = nil }

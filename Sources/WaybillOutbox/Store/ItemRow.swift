@@ -39,7 +39,7 @@ package struct ItemRow: Sendable {
 
     static let columns = """
         id, lane, state, attempts, lease_no, verifying, asked, run_at, first_at, doubtful, vain, reason, max_attempts, \
-        deadline, on_unknown, on_change, dedupe_key, after, size, ended_at, seq, token
+        deadline, on_unknown, on_change, dedupe_key, after, size, ended_at, seq, token, not_before
         """
 
     init(_ row: PreparedStatement) {
@@ -58,6 +58,7 @@ package struct ItemRow: Sendable {
         life.isDoubtful = row[9]
         life.failedVerifications = row[10]
         life.reason = row[11]
+        life.notBefore = row[22]
         self.life = life
         deduplicationKey = row[16]
         after = row[17]
@@ -104,14 +105,14 @@ package struct FullItemRow: Sendable {
 
     init(_ row: PreparedStatement) {
         self.row = ItemRow(row)
-        kind = row[22]
-        spec = row[23]
-        idempotencyKey = row[24]
-        priority = row[25]
-        batch = row[26]
-        tags = Self.split(row[27])
-        resume = row[28]
-        createdAt = row[29]
+        kind = row[23]
+        spec = row[24]
+        idempotencyKey = row[25]
+        priority = row[26]
+        batch = row[27]
+        tags = Self.split(row[28])
+        resume = row[29]
+        createdAt = row[30]
     }
 
     /// The public representation of the item.
@@ -122,7 +123,7 @@ package struct FullItemRow: Sendable {
             priorityNumber: priority,
             deduplicationKey: row.deduplicationKey, idempotencyKey: idempotencyKey, size: row.size,
             createdAt: createdAt,
-            endedAt: row.endedAt, dueAt: row.life.state == .waiting ? row.life.runAt : nil, host: host)
+            endedAt: row.endedAt, dueAt: row.life.dueAt, host: host)
     }
 
     /// Joins tags, each between two separators, so that a single tag can be searched for.
@@ -173,11 +174,11 @@ extension StoredResponse {
     /// Reads ``FullItemRow/responseColumns``, which follow the columns of the item.
     init(_ row: PreparedStatement) {
         self.init()
-        status = row[30]
-        setHeaders(row[31])
-        body = Data((row[32] as [UInt8]?) ?? [])
-        message = row[33]
-        sourceChangedAfterwards = row[34]
+        status = row[31]
+        setHeaders(row[32])
+        body = Data((row[33] as [UInt8]?) ?? [])
+        message = row[34]
+        sourceChangedAfterwards = row[35]
     }
 
     /// The headers as stored: JSON, or `nil` if there are none.

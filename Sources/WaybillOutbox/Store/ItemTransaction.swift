@@ -55,16 +55,17 @@ struct ItemTransaction {
     ///
     /// - Returns: The ID; `nil` if an item with the same idempotency key exists, in which case nothing was inserted.
     mutating func add(_ item: NewItem, after: Int64?) throws -> Int64? {
+        let life = item.life(at: now)
         insertion.bind(item.kind)
         insertion.bind(item.lane)
         insertion.bind(item.spec)
         insertion.bind(item.idempotencyKey)
-        insertion.bind(item.life.state.number)
-        insertion.bind(item.life.runAt)
-        insertion.bind(item.life.maxAttempts)
-        insertion.bind(item.deadline(now))
-        insertion.bind(item.life.onUnknown.rawValue)
-        insertion.bind(item.life.onChange.rawValue)
+        insertion.bind(life.state.number)
+        insertion.bind(life.runAt)
+        insertion.bind(life.maxAttempts)
+        insertion.bind(life.deadline)
+        insertion.bind(life.onUnknown.rawValue)
+        insertion.bind(life.onChange.rawValue)
         insertion.bind(item.priority)
         insertion.bind(item.rank(now))
         insertion.bind(item.batch)
@@ -73,9 +74,10 @@ struct ItemTransaction {
         insertion.bind(after)
         insertion.bind(item.size)
         insertion.bind(now)
+        insertion.bind(life.notBefore)
         try insertion.run()
         guard db.changesCount == 1 else { return nil }
-        count(item.life.state, 1, item.size)
+        count(life.state, 1, item.size)
         let id = db.lastInsertedRowID
         if !item.staged.isEmpty { hasStaged = true }
         for name in item.staged {
@@ -197,6 +199,7 @@ struct ItemTransaction {
         statement.bind(row.token)
         statement.bind(row.endedAt)
         statement.bind(row.sequence)
+        statement.bind(row.life.notBefore)
     }
 
     private static let noChanges = Array(
@@ -204,7 +207,7 @@ struct ItemTransaction {
 
     private static let changedColumns = """
         state = ?, attempts = ?, lease_no = ?, verifying = ?, asked = ?, run_at = ?, first_at = ?, doubtful = ?, vain = ?, \
-        reason = ?, deadline = ?, after = ?, token = ?, ended_at = ?, seq = ?
+        reason = ?, deadline = ?, after = ?, token = ?, ended_at = ?, seq = ?, not_before = ?
         """
 
     private static let leaseUpdateText =
@@ -219,7 +222,7 @@ struct ItemTransaction {
     private static let insertionText = """
         INSERT INTO item(kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, doubtful,
         vain, max_attempts, deadline, on_unknown, on_change, priority, rank, batch, tags, dedupe_key, after,
-        size, created_at) VALUES(?, ?, ?, ?, ?, 0, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        size, created_at, not_before) VALUES(?, ?, ?, ?, ?, 0, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT(idem_key) DO NOTHING
         """
 }

@@ -46,20 +46,29 @@ extension SQLiteStore {
             result.items.append(LeasedItem(item, effect, at: now))
         }
         result.nextDue = try nextDue(now, transaction.db).map { $0 - now }
-        result.nextProbe = try endOfSuspension(now, isBlocked: true, transaction.db).map { $0 - now }
+        let probes = [
+            try endOfSuspension(now, isBlocked: true, transaction.db), try endOfDelay(transaction.db),
+        ]
+        result.nextProbe = probes.compactMap(\.self).min().map { $0 - now }
         return result
     }
 
-    /// Applies the event `due` to all items. Uses two ranges of the index, because `OR` would read all waiting items.
+    /// Applies the event `due` to all items. Uses two ranges of each index, because `OR` would read all waiting items.
     private static func wake(_ transaction: inout ItemTransaction) throws {
         let now = transaction.now
-        let ends = [("<=", now), (">", now + ItemLife.longestWait)]
-        for (comparison, time) in ends {
+        let ranges = [
+            ("not_before IS NULL AND run_at <=", now),
+            ("not_before IS NULL AND run_at >", now + ItemLife.longestWait),
+            ("not_before IS NOT NULL AND not_before <=", now),
+            ("not_before IS NOT NULL AND not_before >", now + ItemLife.longestDelay),
+        ]
+        for (condition, time) in ranges {
             var due = try PreparedStatement(
-                transaction.db, "SELECT id, size FROM item WHERE state = 2 AND run_at \(comparison) ?")
+                transaction.db, "SELECT id, size FROM item WHERE state = 2 AND \(condition) ?")
             due.bind(time)
             for (id, size) in try due.all({ ($0[0] as Int64, $0[1] as Int64?) }) {
-                var update = try PreparedStatement(transaction.db, "UPDATE item SET state = 0 WHERE id = ?")
+                var update = try PreparedStatement(
+                    transaction.db, "UPDATE item SET state = 0, not_before = NULL WHERE id = ?")
                 update.bind(id)
                 try update.run()
                 transaction.count(.waiting, -1, size)
@@ -133,8 +142,15 @@ extension SQLiteStore {
         }
     }
 
+    /// Returns the time at which the first delay ends.
+    private static func endOfDelay(_ db: Database) throws -> Int64? {
+        var delayed = try PreparedStatement(
+            db, "SELECT MIN(not_before) FROM item WHERE state = 2 AND not_before IS NOT NULL")
+        return try delayed.first { $0[0] as Int64? } ?? nil
+    }
+
     private static func nextDue(_ now: Int64, _ db: Database) throws -> Int64? {
-        var waiting = try PreparedStatement(db, "SELECT MIN(run_at) FROM item WHERE state = 2")
+        var waiting = try PreparedStatement(db, "SELECT MIN(run_at) FROM item WHERE state = 2 AND not_before IS NULL")
         var doubtful = try PreparedStatement(
             db, "SELECT MIN(run_at) FROM item WHERE state = 3 AND verifying = 0 AND run_at > ?")
         doubtful.bind(now)

@@ -7,7 +7,7 @@ import GRDB
 /// entries of consecutive uploads are adjacent. An index of states and sizes, with scattered entries, made the WAL four
 /// to seven times as long; the number of items in each state is maintained in `tally` instead, by each change of state.
 enum Schema {
-    static let version = 3
+    static let version = 4
 
     /// The states that few items are in: all but `ready`, `leased` and `done`. Literally the condition of the index
     /// `item_rare`. Uses comparisons, because SQLite would build a temporary table for an `IN` list for each row
@@ -29,9 +29,9 @@ enum Schema {
           on_unknown TEXT NOT NULL, on_change TEXT NOT NULL,
           priority INTEGER NOT NULL, rank INTEGER NOT NULL, batch TEXT, tags TEXT NOT NULL, dedupe_key TEXT, after INTEGER, size INTEGER,
           token TEXT, resume BLOB, created_at INTEGER NOT NULL, ended_at INTEGER, seq INTEGER,
-          status INTEGER, headers TEXT, body BLOB, message TEXT, changed_after INTEGER NOT NULL DEFAULT 0);
+          status INTEGER, headers TEXT, body BLOB, message TEXT, changed_after INTEGER NOT NULL DEFAULT 0, not_before INTEGER);
         \(ready)
-        CREATE INDEX item_waiting ON item(run_at) WHERE state = 2;
+        \(waiting)
         CREATE INDEX item_verify ON item(lane, run_at) WHERE state = 3 AND verifying = 0;
         CREATE INDEX item_verifying ON item(id) WHERE verifying = 1;
         CREATE UNIQUE INDEX item_dedupe ON item(dedupe_key)
@@ -57,6 +57,12 @@ enum Schema {
     private static let ready = "CREATE INDEX item_ready ON item(lane, rank, id) WHERE \(isFirst);"
     private static let rare = "CREATE INDEX item_rare ON item(state) WHERE \(isRare);"
 
+    /// Items that wait for another attempt, and items that wait for the end of their delay.
+    private static let waiting = """
+        CREATE INDEX item_waiting ON item(run_at) WHERE state = 2 AND not_before IS NULL;
+        CREATE INDEX item_delayed ON item(not_before) WHERE state = 2 AND not_before IS NOT NULL;
+        """
+
     /// Migrates a file from version 1 to version 2.
     private static let second = """
         \(tally)
@@ -72,6 +78,13 @@ enum Schema {
     /// Migrates a file from version 2 to version 3.
     private static let third = "ALTER TABLE lane ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;"
 
+    /// Migrates a file from version 3 to version 4.
+    private static let fourth = """
+        ALTER TABLE item ADD COLUMN not_before INTEGER;
+        DROP INDEX item_waiting;
+        \(waiting)
+        """
+
     /// Creates the tables in an empty file, or migrates those of an older release: in one transaction, so that the file
     /// has a consistent version after a power failure.
     ///
@@ -86,7 +99,8 @@ enum Schema {
         }
         guard found < version else { return }
         try db.inTransaction(.immediate) {
-            for step in found == 0 ? [statements] : [second, third].dropFirst(found - 1) { try db.execute(sql: step) }
+            let steps = found == 0 ? [statements] : [second, third, fourth].dropFirst(found - 1)
+            for step in steps { try db.execute(sql: step) }
             try db.execute(sql: "PRAGMA user_version = \(version)")
             return .commit
         }

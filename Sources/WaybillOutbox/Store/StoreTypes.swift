@@ -45,13 +45,16 @@ package struct NewItem: Sendable, Codable {
     package var bodies: [StagedBody] = []
     /// The only machine whose workers can read the files of the item; `nil` if all can.
     package var host: String?
-    /// The milliseconds from enqueuing to the deadline; replaces the deadline of ``life``.
+    /// The milliseconds from enqueuing, or from the end of the delay, to the deadline; replaces the deadline of ``life``.
     package var timeLimit: Int64?
+    /// The milliseconds from enqueuing to the earliest start of the first attempt; `nil` for no delay.
+    package var delay: Int64?
 
     /// The coding keys of release 0.1, which are used between processes. Items with bodies or a host are not sent to
     /// other processes.
     private enum CodingKeys: String, CodingKey {
-        case kind, lane, spec, life, priority, batch, tags, duplicates, idempotencyKey, size, staged, timeLimit
+        case kind, lane, spec, life, priority, batch, tags, duplicates, idempotencyKey, size, staged, timeLimit,
+            delay
         case deduplicationKey = "dedupeKey"
     }
 
@@ -59,7 +62,7 @@ package struct NewItem: Sendable, Codable {
         kind: String, lane: String, spec: String, life: ItemLife = ItemLife(), priority: Int = 5, batch: String? = nil,
         tags: [String] = [], deduplicationKey: String? = nil, duplicates: DuplicatePolicy = .keep,
         idempotencyKey: String, size: Int64? = nil, staged: [String] = [], bodies: [StagedBody] = [],
-        host: String? = nil, timeLimit: Int64? = nil
+        host: String? = nil, timeLimit: Int64? = nil, delay: Int64? = nil
     ) {
         self.kind = kind
         self.lane = lane
@@ -76,16 +79,30 @@ package struct NewItem: Sendable, Codable {
         self.bodies = bodies
         self.host = host
         self.timeLimit = timeLimit
+        self.delay = delay
+    }
+
+    /// Returns the time from which the item may be sent, in milliseconds since 1970.
+    private func start(_ now: Int64) -> Int64 { now + min(max(delay ?? 0, 0), ItemLife.longestDelay) }
+
+    /// Returns the state of the item when it is enqueued at a time.
+    package func life(at now: Int64) -> ItemLife {
+        var life = life
+        life.deadline = deadline(now)
+        if start(now) > now { life.wait(until: start(now)) }
+        return life
     }
 
     /// Returns the time after which no attempt is started, in milliseconds since 1970.
-    package func deadline(_ now: Int64) -> Int64? { timeLimit.map { now + min($0, .max / 4) } ?? life.deadline }
+    package func deadline(_ now: Int64) -> Int64? {
+        timeLimit.map { start(now) + min($0, .max / 4) } ?? life.deadline
+    }
 
     /// Returns the rank among ready items; the smallest is sent first. Five minutes of waiting count as much as a
     /// priority number smaller by one, so that no item waits indefinitely behind more urgent ones. The rank never
     /// changes, so it can be indexed.
     package func rank(_ now: Int64) -> Int64 {
-        let (rank, overflow) = now.addingReportingOverflow(Int64(min(max(priority, 0), 9)) * Self.agingStep)
+        let (rank, overflow) = start(now).addingReportingOverflow(Int64(min(max(priority, 0), 9)) * Self.agingStep)
         return overflow ? now : rank
     }
 
@@ -147,8 +164,8 @@ package struct LeaseResult: Sendable {
     package var items: [LeasedItem] = []
     /// The milliseconds until the next request if nothing else happens; `nil` if there is no reason for one.
     package var nextDue: Int64?
-    /// The milliseconds until an item of a blocked lane is tried. A caller that waits for all items to end does not
-    /// wait for that.
+    /// The milliseconds until an item of a blocked lane is tried, or until the delay of an item ends. A caller that waits
+    /// for all items to end does not wait for that.
     package var nextProbe: Int64?
     /// The number of items that ended because their deadline has passed.
     package var ended = 0

@@ -52,7 +52,8 @@ private func choosing(_ outbox: Outbox, _ form: MultipartForm, _ url: String) as
     options.priority = .high
     options.batch = "2026-01-17"  // observed and controlled together
     options.tags = ["counter 7"]  // for selection
-    options.deadline = .seconds(12 * 3_600)  // for the last attempt to begin; 7 days by default
+    options.delay = .seconds(3_600)  // before the first attempt; none by default
+    options.deadline = .seconds(12 * 3_600)  // then, for the last attempt to begin; 7 days by default
     options.maxAttempts = 20  // 10 by default
     options.onUnknown = .ask
     try await outbox.enqueue(form, to: url, options: options)

@@ -45,6 +45,52 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a delayed item is leased after its delay, and a run until idle does not wait for it`(
+        kind: StoreKind
+    ) async throws {
+        let world = try StoreWorld(kind)
+        var item = StoreWorld.item("late", priority: 1)
+        (item.delay, item.timeLimit) = (3 * 86_400_000, 5_000)
+        let ids = try await world.add(item, now: 1_000)
+        let start: Int64 = 3 * 86_400_000 + 1_000
+        let stored = try #require(try await world.store.detail(ids[0]))
+        #expect(stored.item.state == .waiting && stored.item.dueAt == start && stored.deadline == start + 5_000)
+        let request = LeaseRequest(token: StoreWorld.token, slots: 9, slotsPerLane: 9)
+        let early = try await world.at(start - 1).lease(request)
+        #expect(early.items.isEmpty && early.nextDue == nil && early.nextProbe == 1)
+        // Its age counts from the end of the delay.
+        _ = try await world.add(StoreWorld.item("soon", priority: 1), now: start - 1)
+        #expect(try await world.at(start).lease(request).items.map(\.spec) == ["soon", "late"])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a pause does not end a delay, but a retry does`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        var item = StoreWorld.item()
+        item.delay = 10_000
+        _ = try await world.add(item)
+        _ = try await world.store.control(.pause, .all)
+        _ = try await world.store.control(.resume, .all)
+        #expect(try await world.states() == [.waiting])
+        #expect(try await world.lease(now: 9_999).isEmpty)
+        _ = try await world.store.control(.retry, .all)
+        #expect(try await world.lease(now: 9_999).count == 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a delay outlasts a clock set back by a day, and one beyond the longest delay has ended`(
+        kind: StoreKind
+    ) async throws {
+        let world = try StoreWorld(kind)
+        let day: Int64 = 86_400_000
+        var item = StoreWorld.item()
+        item.delay = day
+        _ = try await world.add(item, now: 1_000 * day)
+        #expect(try await world.lease(now: 999 * day).isEmpty)
+        #expect(try await world.lease(now: 600 * day).count == 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `the longest time limit does not overflow`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         var item = StoreWorld.item()

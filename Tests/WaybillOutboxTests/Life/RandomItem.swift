@@ -15,6 +15,9 @@ struct RandomItem {
             deadline: Bool.random(using: &random) ? nil : now + Int64.random(in: 0...200_000, using: &random),
             onUnknown: [.fail, .retry, .ask].randomElement(using: &random)!,
             onChange: [.fail, .restart, .skip].randomElement(using: &random)!)
+        if Int.random(in: 0..<4, using: &random) == 0 {
+            life.wait(until: now + Int64.random(in: 1...100_000, using: &random))
+        }
         checker = ItemChecker(life)
     }
 
@@ -76,7 +79,10 @@ struct ItemChecker {
     private(set) var delivered = 0
     private(set) var doubts = 0
 
-    init(_ life: ItemLife) {}
+    /// The end of the delay, unless the caller has ended it.
+    private var notBefore: Int64?
+
+    init(_ life: ItemLife) { notBefore = life.notBefore }
 
     mutating func check(
         _ event: ItemLife.Event, _ before: ItemLife, _ after: ItemLife, _ effects: [ItemLife.Effect], _ now: Int64
@@ -155,6 +161,7 @@ struct ItemChecker {
             isInDoubt = false
             mayBeStored = false
             deliveries = 0
+            notBefore = nil
         default: break
         }
     }
@@ -166,6 +173,7 @@ struct ItemChecker {
         case .deliver(_, let number):
             if isLeased { return "sent twice concurrently" }
             if isInDoubt { return "sent again in doubt" }
+            if let notBefore, now < notBefore { return "sent before the end of its delay" }
             if number <= lease { return "a lease number was reused" }
             if after.pendingRequest == .cancel { return "sent after a cancel" }
             if let deadline = before.deadline, now > deadline { return "sent after the deadline" }

@@ -17,7 +17,7 @@ import Testing
             let stores = try await both([pair.disk, pair.memory]) { try await $0.at(now) }
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<3:
-                let item = StoreWorld.item(
+                var item = StoreWorld.item(
                     "s\(step)", lane: "l\(Int.random(in: 0..<3, using: &random))",
                     key: Bool.random(using: &random) ? "k\(Int.random(in: 0..<4, using: &random))" : nil,
                     duplicates: [.keep, .replace, .append].randomElement(using: &random)!,
@@ -26,7 +26,8 @@ import Testing
                     life: ItemLife(
                         maxAttempts: Int.random(in: 1...3, using: &random), deadline: now + 400_000,
                         onUnknown: [.fail, .retry, .ask].randomElement(using: &random)!))
-                let added = try await both(stores) { try await $0.enqueue([item]) }
+                if Bool.random(using: &random) { item.delay = Int64.random(in: 0..<120_000, using: &random) }
+                let added = try await both(stores) { [item] in try await $0.enqueue([item]) }
                 #expect(added[0] == added[1], "step \(step)")
             case 3..<6:
                 let request = LeaseRequest(
@@ -36,6 +37,7 @@ import Testing
                 let items = results.map { $0.items.sorted { $0.id < $1.id } }
                 try #require(items[0] == items[1], "step \(step)")
                 #expect(results[0].nextDue == results[1].nextDue, "step \(step)")
+                #expect(results[0].nextProbe == results[1].nextProbe, "step \(step)")
                 leases += items[0].map { ($0.id, $0.life.leaseNumber) }
             case 6 where Bool.random(using: &random):
                 let age = Duration.milliseconds(Int64.random(in: 300_000...3_000_000, using: &random))

@@ -23,7 +23,7 @@ extension MemoryStore.State {
         }
         let waits = entries.values.compactMap { entry -> Int64? in
             switch entry.life.state {
-            case .waiting: entry.life.runAt
+            case .waiting where entry.life.notBefore == nil: entry.life.runAt
             case .verify where !entry.life.isVerifying && entry.life.runAt > now: entry.life.runAt
             default: nil
             }
@@ -34,7 +34,9 @@ extension MemoryStore.State {
             }.map(\.new.lane))
         let suspended = lanes.filter { $0.value.suspendedUntil > now && busy.contains($0.key) }.values
         result.nextDue = (waits + suspended.filter { $0.blocked == nil }.map(\.suspendedUntil)).min().map { $0 - now }
-        result.nextProbe = suspended.filter { $0.blocked != nil }.map(\.suspendedUntil).min().map { $0 - now }
+        let delays = entries.values.filter { $0.life.state == .waiting }.compactMap(\.life.notBefore)
+        let probes = suspended.filter { $0.blocked != nil }.map(\.suspendedUntil)
+        result.nextProbe = (delays + probes).min().map { $0 - now }
         return result
     }
 

@@ -26,7 +26,7 @@ final class MemoryStore: OutboxStore {
                 attempts: life.attempts, isDoubtful: life.isDoubtful, batch: new.batch, tags: new.tags,
                 priorityNumber: new.priority, deduplicationKey: new.deduplicationKey,
                 idempotencyKey: new.idempotencyKey, size: new.size,
-                createdAt: createdAt, endedAt: endedAt, dueAt: life.state == .waiting ? life.runAt : nil,
+                createdAt: createdAt, endedAt: endedAt, dueAt: life.dueAt,
                 host: new.host)
         }
     }
@@ -317,10 +317,8 @@ extension MemoryStore.State {
         lastID += 1
         // A suspended lane remains suspended.
         if lanes[item.lane] == nil { lanes[item.lane] = LaneLife() }
-        var life = item.life
-        life.deadline = item.deadline(now)
         entries[lastID] = MemoryStore.Entry(
-            new: item, life: life, after: after, spec: item.spec, staged: item.staged, bodies: item.bodies,
+            new: item, life: item.life(at: now), after: after, spec: item.spec, staged: item.staged, bodies: item.bodies,
             createdAt: now)
         entries[lastID]?.new.bodies = []
         return added
