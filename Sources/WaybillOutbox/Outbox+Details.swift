@@ -11,6 +11,8 @@ public struct OutboxDetails: Sendable {
     public var files: [DurableFile]
     /// The response or error of the last attempt; its sequence number is 0 until the item has ended.
     public var last: OutboxResult
+    /// The newest attempts, up to 20, the oldest first.
+    public var attempts: [OutboxAttempt]
     /// The time after which no attempt is started, in milliseconds since 1970.
     public var deadline: Int64?
     /// The maximum number of attempts.
@@ -31,10 +33,12 @@ package struct StoredDetail: Sendable, Codable {
     package var maxAttempts: Int
     package var onUnknown: UnknownPolicy
     package var onChange: SourceChangePolicy
+    /// The newest attempts; `nil` from a process of an older release.
+    package var attempts: [OutboxAttempt]?
 
     /// The coding keys of release 0.1, which are used between processes.
     private enum CodingKeys: String, CodingKey {
-        case item, spec, sequence, deadline, maxAttempts, onUnknown, onChange
+        case item, spec, sequence, deadline, maxAttempts, onUnknown, onChange, attempts
         case response = "answer"
     }
 }
@@ -54,7 +58,8 @@ extension Outbox {
                 sequence: found.sequence ?? 0, item: found.item, status: response.status, headers: response.headers,
                 body: response.body, message: response.message,
                 sourceChangedAfterwards: response.sourceChangedAfterwards),
-            deadline: found.deadline, maxAttempts: found.maxAttempts, onUnknown: found.onUnknown,
+            attempts: found.attempts ?? [], deadline: found.deadline, maxAttempts: found.maxAttempts,
+            onUnknown: found.onUnknown,
             onChange: found.onChange)
     }
 

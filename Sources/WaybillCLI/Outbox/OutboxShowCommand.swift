@@ -78,6 +78,7 @@ enum OutboxShow {
             ("only on", item.host),
         ]
         facts += details.files.map { ("file", $0.isStaged ? "a copy in the outbox" : $0.path) }
+        facts += details.attempts.map { ($0.purpose == .delivery ? "attempt \($0.number)" : "verification", line($0)) }
         facts += [("last attempt", last.message), ("status", last.status.map { "\($0)" })]
         facts += last.headers.map { ("header", "\($0.name): \($0.value)") }
         var text = facts.compactMap { name, value in value.map { line(name, $0) } }.joined()
@@ -94,13 +95,29 @@ enum OutboxShow {
 
     static func members(of details: OutboxDetails) -> JSONObject {
         let last = details.last
+        let history: [JSONObject] = details.attempts.map {
+            [
+                "number": $0.number, "purpose": $0.purpose.rawValue, "startedAt": OutboxTime.text($0.startedAt),
+                "endedAt": OutboxTime.text($0.endedAt), "result": $0.result, "status": $0.status, "sent": $0.sent,
+            ]
+        }
         let files: [JSONObject] = details.files.map { ["path": $0.path, "isStaged": $0.isStaged, "size": $0.count] }
         return JSONObject(details.item) + [
             "summary": details.summary, "maxAttempts": details.maxAttempts, "onUnknown": details.onUnknown.rawValue,
             "ifChanged": details.onChange.rawValue, "deadline": details.deadline.map(OutboxTime.text),
-            "files": files, "sequence": last.sequence == 0 ? nil : last.sequence, "message": last.message,
+            "files": files, "history": history, "sequence": last.sequence == 0 ? nil : last.sequence,
+            "message": last.message,
             "status": last.status, "sourceChangedAfterwards": last.sourceChangedAfterwards,
         ]
+    }
+
+    /// Returns an attempt: `2026-11-22T08:15:30Z for 1.2 s: status503, 503, 312.4 KiB sent`.
+    private static func line(_ attempt: OutboxAttempt) -> String {
+        let time = Figures.seconds(.milliseconds(max(0, attempt.endedAt - attempt.startedAt)))
+        let facts = [
+            attempt.result, attempt.status.map { "\($0)" }, attempt.sent.map { "\(ByteCount(bytes: $0)) sent" },
+        ]
+        return "\(OutboxTime.text(attempt.startedAt)) for \(time): \(facts.compactMap { $0 }.joined(separator: ", "))"
     }
 
     private static func line(_ name: String, _ value: String) -> String {

@@ -20,6 +20,8 @@ package struct ItemLife: Sendable, Hashable, Codable {
     /// The time before which the first attempt does not start; `nil` if that time has passed.
     package var notBefore: Int64?
     package var firstAttemptAt: Int64?
+    /// The time of the last lease.
+    package var leasedAt: Int64?
     /// Whether the server may have processed an attempt. Reset only by evidence from the server: a response to a later
     /// attempt that delivers the item, or a verification with a definite result; or by the caller with `retry`.
     package var isDoubtful = false
@@ -185,10 +187,12 @@ extension ItemLife {
             leaseNumber += 1
             attempts += 1
             firstAttemptAt = firstAttemptAt ?? now
+            leasedAt = now
             return [.deliver(attempt: attempts, lease: leaseNumber)]
         case .verify where !isVerifying && Self.isDue(runAt, now):
             leaseNumber += 1
             isVerifying = true
+            leasedAt = now
             return [.verify(lease: leaseNumber)]
         default: return []
         }

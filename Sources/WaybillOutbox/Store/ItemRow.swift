@@ -14,6 +14,7 @@ package struct ItemRow: Sendable {
     package var sequence: Int64?
     /// The token of the lease holder.
     package var token: String?
+    package var history = AttemptHistory()
 
     package init(id: Int64, lane: String, life: ItemLife) {
         self.id = id
@@ -39,7 +40,8 @@ package struct ItemRow: Sendable {
 
     static let columns = """
         id, lane, state, attempts, lease_no, verifying, asked, run_at, first_at, doubtful, vain, reason, max_attempts, \
-        deadline, on_unknown, on_change, dedupe_key, after, size, ended_at, seq, token, not_before
+        deadline, on_unknown, on_change, dedupe_key, after, size, ended_at, seq, token, not_before, \
+        leased_at, history
         """
 
     init(_ row: PreparedStatement) {
@@ -59,6 +61,7 @@ package struct ItemRow: Sendable {
         life.failedVerifications = row[10]
         life.reason = row[11]
         life.notBefore = row[22]
+        life.leasedAt = row[23]
         self.life = life
         deduplicationKey = row[16]
         after = row[17]
@@ -66,6 +69,7 @@ package struct ItemRow: Sendable {
         endedAt = row[19]
         sequence = row[20]
         token = row[21]
+        history = AttemptHistory(text: row[24])
     }
 }
 
@@ -105,14 +109,14 @@ package struct FullItemRow: Sendable {
 
     init(_ row: PreparedStatement) {
         self.row = ItemRow(row)
-        kind = row[23]
-        spec = row[24]
-        idempotencyKey = row[25]
-        priority = row[26]
-        batch = row[27]
-        tags = Self.split(row[28])
-        resume = row[29]
-        createdAt = row[30]
+        kind = row[25]
+        spec = row[26]
+        idempotencyKey = row[27]
+        priority = row[28]
+        batch = row[29]
+        tags = Self.split(row[30])
+        resume = row[31]
+        createdAt = row[32]
     }
 
     /// The public representation of the item.
@@ -157,7 +161,8 @@ extension StoredDetail {
         self.init(
             item: found.item, spec: found.spec, sequence: found.row.sequence, response: response,
             deadline: found.row.life.deadline, maxAttempts: found.row.life.maxAttempts,
-            onUnknown: found.row.life.onUnknown, onChange: found.row.life.onChange)
+            onUnknown: found.row.life.onUnknown, onChange: found.row.life.onChange,
+            attempts: found.row.history.attempts)
     }
 }
 
@@ -174,11 +179,11 @@ extension StoredResponse {
     /// Reads ``FullItemRow/responseColumns``, which follow the columns of the item.
     init(_ row: PreparedStatement) {
         self.init()
-        status = row[31]
-        setHeaders(row[32])
-        body = Data((row[33] as [UInt8]?) ?? [])
-        message = row[34]
-        sourceChangedAfterwards = row[35]
+        status = row[33]
+        setHeaders(row[34])
+        body = Data((row[35] as [UInt8]?) ?? [])
+        message = row[36]
+        sourceChangedAfterwards = row[37]
     }
 
     /// The headers as stored: JSON, or `nil` if there are none.

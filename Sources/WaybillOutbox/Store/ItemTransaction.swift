@@ -106,6 +106,7 @@ struct ItemTransaction {
             leaseUpdate.bind(row.life.leaseNumber)
             leaseUpdate.bind(row.life.firstAttemptAt)
             leaseUpdate.bind(row.token)
+            leaseUpdate.bind(row.life.leasedAt)
             leaseUpdate.bind(row.id)
             return try leaseUpdate.run()
         }
@@ -200,6 +201,8 @@ struct ItemTransaction {
         statement.bind(row.endedAt)
         statement.bind(row.sequence)
         statement.bind(row.life.notBefore)
+        statement.bind(row.life.leasedAt)
+        statement.bind(row.history.text.isEmpty ? nil : row.history.text)
     }
 
     private static let noChanges = Array(
@@ -207,11 +210,12 @@ struct ItemTransaction {
 
     private static let changedColumns = """
         state = ?, attempts = ?, lease_no = ?, verifying = ?, asked = ?, run_at = ?, first_at = ?, doubtful = ?, vain = ?, \
-        reason = ?, deadline = ?, after = ?, token = ?, ended_at = ?, seq = ?, not_before = ?
+        reason = ?, deadline = ?, after = ?, token = ?, ended_at = ?, seq = ?, not_before = ?, \
+        leased_at = ?, history = ?
         """
 
     private static let leaseUpdateText =
-        "UPDATE item SET state = 1, attempts = ?, lease_no = ?, first_at = ?, token = ? WHERE id = ?"
+        "UPDATE item SET state = 1, attempts = ?, lease_no = ?, first_at = ?, token = ?, leased_at = ? WHERE id = ?"
     private static let updateText = "UPDATE item SET \(changedColumns) WHERE id = ?"
     private static let updateWithResponseText = """
         UPDATE item SET \(changedColumns), status = ?, headers = ?, body = ?, message = ?, changed_after = ? \

@@ -35,7 +35,7 @@ extension SQLiteStore {
             let isAccepted = row.life.accepts(change.event)
             if let event = change.lane { try lanes.apply(event, to: row.lane, transaction) }
             let (effects, freed) = try apply(
-                change.event, to: &row, &transaction, response: isAccepted ? change.response : nil)
+                change.event, to: &row, &transaction, response: isAccepted ? change.response : nil, sent: change.sent)
             if isAccepted { try attach(change, transaction.db) }
             return AppliedChange(life: row.life, effects: effects, isAccepted: isAccepted, freed: freed)
         }
@@ -95,11 +95,14 @@ extension SQLiteStore {
     /// - Returns: The effects, and the staged files that are no longer needed.
     static func apply(
         _ event: ItemLife.Event, to row: inout ItemRow, _ transaction: inout ItemTransaction, token: String? = nil,
-        response: StoredResponse? = nil
+        response: StoredResponse? = nil, sent: Int64? = nil
     ) throws -> (effects: [ItemLife.Effect], freed: [String]) {
         let before = row.life
         let effects = row.handle(event, at: transaction.now, token: token)
         guard row.life != before || response != nil else { return (effects, []) }
+        if let attempt = OutboxAttempt(event, of: before, status: response?.status, sent: sent, at: transaction.now) {
+            row.history.append(attempt)
+        }
         var freed: [String] = []
         if row.life.state.isTerminal, !before.state.isTerminal {
             row.sequence = try transaction.nextSequence()

@@ -29,7 +29,7 @@ enum Schema {
           on_unknown TEXT NOT NULL, on_change TEXT NOT NULL,
           priority INTEGER NOT NULL, rank INTEGER NOT NULL, batch TEXT, tags TEXT NOT NULL, dedupe_key TEXT, after INTEGER, size INTEGER,
           token TEXT, resume BLOB, created_at INTEGER NOT NULL, ended_at INTEGER, seq INTEGER,
-          status INTEGER, headers TEXT, body BLOB, message TEXT, changed_after INTEGER NOT NULL DEFAULT 0, not_before INTEGER);
+          status INTEGER, headers TEXT, body BLOB, message TEXT, changed_after INTEGER NOT NULL DEFAULT 0, not_before INTEGER, leased_at INTEGER, history TEXT);
         \(ready)
         \(waiting)
         CREATE INDEX item_verify ON item(lane, run_at) WHERE state = 3 AND verifying = 0;
@@ -81,6 +81,8 @@ enum Schema {
     /// Migrates a file from version 3 to version 4.
     private static let fourth = """
         ALTER TABLE item ADD COLUMN not_before INTEGER;
+        ALTER TABLE item ADD COLUMN leased_at INTEGER;
+        ALTER TABLE item ADD COLUMN history TEXT;
         DROP INDEX item_waiting;
         \(waiting)
         """

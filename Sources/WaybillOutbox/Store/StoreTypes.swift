@@ -197,10 +197,12 @@ package struct ItemChange: Sendable {
     package var response: StoredResponse?
     package var resume: [UInt8]?
     package var spec: String?
+    /// The number of body bytes sent, for the history of attempts.
+    package var sent: Int64?
 
     package init(
         _ id: Int64, _ event: ItemLife.Event, lane: LaneLife.Event? = nil, response: StoredResponse? = nil,
-        resume: [UInt8]? = nil, spec: String? = nil
+        resume: [UInt8]? = nil, spec: String? = nil, sent: Int64? = nil
     ) {
         self.id = id
         self.event = event
@@ -208,6 +210,7 @@ package struct ItemChange: Sendable {
         self.response = response
         self.resume = resume
         self.spec = spec
+        self.sent = sent
     }
 }
 

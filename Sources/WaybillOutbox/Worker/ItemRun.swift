@@ -43,7 +43,9 @@ struct ItemRun: Sendable {
             var stored = StoredResponse(response)
             stored.sourceChangedAfterwards = await hasChanged(upload.files)
             worker.budget.withLock { $0.earn(item.lane) }
-            return ItemChange(item.id, .ended(.delivered, lease: lease), lane: .responded, response: stored)
+            return ItemChange(
+                item.id, .ended(.delivered, lease: lease), lane: .responded, response: stored,
+                sent: response.attempts.isEmpty ? nil : response.attempts.reduce(0) { $0 + $1.sent })
         } catch {
             return await failed(error, enqueued, attempt, lease)
         }
@@ -89,7 +91,8 @@ struct ItemRun: Sendable {
             failure.lane = .suspend(Self.suspensionWithoutBudget)
         }
         var change = ItemChange(
-            item.id, .ended(failure.ending, lease: lease), lane: failure.lane, response: StoredResponse(error))
+            item.id, .ended(failure.ending, lease: lease), lane: failure.lane, response: StoredResponse(error),
+            sent: error.sent)
         if case .sourceChanged = failure.ending, item.life.onChange == .restart {
             change.spec = await renewed(upload)
         }

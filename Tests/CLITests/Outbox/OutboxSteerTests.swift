@@ -103,10 +103,15 @@ import WaybillOutbox
         ] {
             #expect(shown.text.split(separator: "\n").contains(Substring(line)), "\(line) in\n\(shown.text)")
         }
+        let attempt = try #require(shown.text.split(separator: "\n").first { $0.hasPrefix("attempt 1        20") })
+        #expect(attempt.contains("s: status422, 422, ") && attempt.hasSuffix(" sent"), "\(attempt)")
         #expect(!shown.text.contains("\u{1B}") && !shown.text.contains("s3cret"))
         let json = try #require(try await fixture.outbox("show", "1", "--json").jsonLines().first)
         #expect(json["summary"] as? String == "POST \(fixture.server.url("/form")) (form of 2 parts)")
         #expect(json["body"] as? String == "no \u{1B}[2J\nsecond line" && json["maxAttempts"] as? Int == 4)
+        let history = try #require(json["history"] as? [[String: Any]])
+        #expect(history.count == 1 && history[0]["result"] as? String == "status422")
+        #expect(history[0]["status"] as? Int == 422 && history[0]["sent"] as? Int ?? 0 > 0)
         #expect(try await fixture.outbox("show", "7").exit == .status(2))
         let list = try await fixture.outbox("ls")
         #expect(list.text.contains("evil\\u{1b}[2J") && !list.text.contains("\u{1B}"))

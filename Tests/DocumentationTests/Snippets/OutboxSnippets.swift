@@ -148,6 +148,12 @@ private func steering(_ outbox: Outbox, _ receipt: OutboxReceipt) async throws {
     try await outbox.verify(.failed)
     try await outbox.retry(ItemSelection(ids: [receipt.id]))
     // end
+
+    // snippet: outbox, attempts
+    for attempt in try await outbox.details(of: receipt.id)?.attempts ?? [] {
+        print(attempt.number, attempt.result, attempt.status ?? 0, attempt.endedAt - attempt.startedAt, "ms")
+    }
+    // end
 }
 
 // snippet: outbox, own kind

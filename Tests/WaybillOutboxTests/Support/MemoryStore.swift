@@ -19,6 +19,7 @@ final class MemoryStore: OutboxStore {
         var endedAt: Int64?
         var sequence: Int64?
         var response = StoredResponse()
+        var attempts: [OutboxAttempt] = []
 
         func item(_ id: Int64) -> OutboxItem {
             OutboxItem(
@@ -233,7 +234,7 @@ final class MemoryStore: OutboxStore {
             return StoredDetail(
                 item: entry.item(id), spec: entry.spec, sequence: entry.sequence, response: entry.response,
                 deadline: entry.life.deadline, maxAttempts: entry.life.maxAttempts, onUnknown: entry.life.onUnknown,
-                onChange: entry.life.onChange)
+                onChange: entry.life.onChange, attempts: entry.attempts)
         }
     }
 
@@ -325,11 +326,14 @@ extension MemoryStore.State {
     }
 
     mutating func handle(
-        _ event: ItemLife.Event, _ id: Int64, _ now: Int64
+        _ event: ItemLife.Event, _ id: Int64, _ now: Int64, status: Int? = nil, sent: Int64? = nil
     ) -> (effects: [ItemLife.Effect], freed: [String]) {
         guard var entry = entries[id] else { return ([], []) }
         let before = entry.life
         let effects = entry.life.handle(event, at: now)
+        if let attempt = OutboxAttempt(event, of: before, status: status, sent: sent, at: now) {
+            entry.attempts = (entry.attempts + [attempt]).suffix(20)
+        }
         var freed: [String] = []
         let hasEnded = entry.life.state.isTerminal && !before.state.isTerminal
         if hasEnded {
@@ -354,7 +358,8 @@ extension MemoryStore.State {
     fileprivate mutating func apply(_ change: ItemChange, _ now: Int64) -> AppliedChange {
         guard let entry = entries[change.id] else { return AppliedChange(life: nil, effects: [], isAccepted: false) }
         if let event = change.lane { lanes[entry.new.lane, default: LaneLife()].handle(event, at: now) }
-        let (effects, freed) = handle(change.event, change.id, now)
+        let (effects, freed) = handle(
+            change.event, change.id, now, status: change.response?.status, sent: change.sent)
         let isAccepted = entry.life.accepts(change.event)
         if isAccepted {
             if let response = change.response { entries[change.id]?.response = response }
