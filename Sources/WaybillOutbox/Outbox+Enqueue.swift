@@ -12,6 +12,9 @@ public struct EnqueueOptions: Sendable, Hashable {
     public var tags: [String] = []
     /// The key that identifies duplicates among unfinished items; `nil` if the upload has no duplicates.
     public var deduplicationKey: String?
+    /// The time for which the key stays reserved after the item was delivered, by the clock of the outbox's store; `nil`
+    /// to release it immediately. Meanwhile, an upload with this key and ``DuplicatePolicy/keep`` is not added.
+    public var deduplicationPeriod: Duration?
     /// The policy for an unfinished item with the same key.
     public var duplicates = DuplicatePolicy.keep
     /// The time from now before which no attempt is started, from zero to a year, by the clock of the outbox's store.
@@ -43,8 +46,28 @@ public struct EnqueueOptions: Sendable, Hashable {
 public struct OutboxReceipt: Sendable, Hashable {
     /// The ID of the item, or that of the existing item if the upload is a duplicate.
     public var id: OutboxID
-    /// Whether the upload was added. If `false`, an unfinished item with the same key exists and was kept.
-    public var isNew: Bool
+    /// The reason why the upload was added or not.
+    public var status: Status
+
+    /// The result of comparing the key of an upload with those of other items.
+    public enum Status: String, Sendable, Hashable {
+        /// The upload was added.
+        case added
+        /// An unfinished item with the same key exists and was kept.
+        case unfinished
+        /// An item with the same key was delivered within its ``EnqueueOptions/deduplicationPeriod``.
+        case delivered
+    }
+
+    /// Whether the upload was added.
+    public var isNew: Bool { status == .added }
+}
+
+extension OutboxReceipt {
+    init(_ item: EnqueuedItem) {
+        id = OutboxID(rawValue: item.id)
+        status = item.isNew ? .added : item.isDelivered == true ? .delivered : .unfinished
+    }
 }
 
 extension Outbox {
@@ -139,7 +162,7 @@ extension Outbox {
     private func commit(_ items: [NewItem]) async throws(OutboxError) -> [OutboxReceipt] {
         guard case .enqueued(let added) = try await perform(.enqueue(items)) else { throw Self.unexpectedReply }
         for (item, entry) in zip(items, added) where !entry.isNew { bodies.remove(item.staged) }
-        return added.map { OutboxReceipt(id: OutboxID(rawValue: $0.id), isNew: $0.isNew) }
+        return added.map { OutboxReceipt($0) }
     }
 
     private func item(
@@ -149,6 +172,10 @@ extension Outbox {
         let delay = options.delay.milliseconds
         guard (0...ItemLife.longestDelay).contains(delay) else {
             throw OutboxError(.uploadRefused, "The delay must be between 0 and 366 days; got \(options.delay).")
+        }
+        guard options.deduplicationPeriod == nil || options.deduplicationKey != nil else {
+            throw OutboxError(
+                .uploadRefused, "A deduplication period requires a deduplication key. Set a key, or no period.")
         }
         let life = ItemLife(
             maxAttempts: options.maxAttempts ?? retry.maxAttempts, onUnknown: options.onUnknown,
@@ -161,7 +188,7 @@ extension Outbox {
             idempotencyKey: options.idempotencyKey ?? Delivery.newIdempotencyKey(),
             size: upload.files.reduce(0) { $0 + ($1.count ?? 0) }, staged: staged.names, bodies: staged.bodies,
             host: staged.host, timeLimit: (options.deadline ?? retry.deadline)?.milliseconds,
-            delay: delay > 0 ? delay : nil)
+            delay: delay > 0 ? delay : nil, keyPeriod: options.deduplicationPeriod?.milliseconds)
     }
 
     static var unexpectedReply: OutboxError {

@@ -77,6 +77,13 @@ struct QueueOptions: ParsableArguments, OptionTable {
     var duplicates: String?
 
     @Option(
+        name: .customLong("dedupe-for"),
+        help: ArgumentHelp(
+            "How long the deduplication key stays reserved after the delivery. Default: not at all.", valueName: "time")
+    )
+    var dedupePeriod: String?
+
+    @Option(
         name: .customLong("delay"),
         help: ArgumentHelp(
             "The time before which no attempt is started: 90s, 15m, 12h, 7d. Default: none.", valueName: "time"))
@@ -128,6 +135,10 @@ struct QueueOptions: ParsableArguments, OptionTable {
         options.onUnknown = try Self.choice(onUnknown, "--on-unknown", ["fail", "retry", "ask"], .fail)
         options.onChange = try Self.choice(onChange, "--if-changed", ["fail", "restart", "skip"], .fail)
         options.duplicates = try Self.choice(duplicates, "--duplicates", ["keep", "replace", "append"], .keep)
+        if let dedupePeriod {
+            guard dedupe != nil else { throw .usage("--dedupe-for requires --dedupe KEY.") }
+            options.deduplicationPeriod = try DurationArgument.read(dedupePeriod, for: "--dedupe-for")
+        }
         guard duplicates == nil || dedupe != nil else { throw .usage("--duplicates requires --dedupe KEY.") }
         return options
     }
@@ -177,7 +188,8 @@ struct QueueOptions: ParsableArguments, OptionTable {
         ("pin", nil, { $0.allowsPinning }),
         ("priority", nil, { $0.priority != nil }), ("batch", nil, { $0.batch != nil }),
         ("tag", nil, { !$0.tags.isEmpty }), ("dedupe", nil, { $0.dedupe != nil }),
-        ("duplicates", nil, { $0.duplicates != nil }), ("delay", nil, { $0.delay != nil }),
+        ("duplicates", nil, { $0.duplicates != nil }), ("dedupe-for", nil, { $0.dedupePeriod != nil }),
+        ("delay", nil, { $0.delay != nil }),
         ("deadline", nil, { $0.deadline != nil }),
         ("attempts", nil, { $0.attempts != nil }), ("credential", nil, { $0.credential != nil }),
     ]

@@ -118,12 +118,17 @@ struct QueueReport {
         if let json {
             try json.write(
                 "queued",
-                head(file) + ["id": receipt.id, "isNew": receipt.isNew, "size": size] + images.members(of: file))
+                head(file) + [
+                    "id": receipt.id, "isNew": receipt.isNew, "status": receipt.status.rawValue, "size": size,
+                ]
+                    + images.members(of: file))
         } else {
             try StandardOutput.write("\(receipt.id)\n")
         }
         if !receipt.isNew, !isSilent, json == nil {
-            console.line("\(file.map { "\($0): " } ?? "")item \(receipt.id) already has this key and was kept")
+            let finding =
+                receipt.status == .delivered ? "had this key and was delivered" : "already has this key and was kept"
+            console.line("\(file.map { "\($0): " } ?? "")item \(receipt.id) \(finding)")
         }
         index += 1
     }

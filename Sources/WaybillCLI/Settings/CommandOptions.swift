@@ -34,7 +34,7 @@ enum CommandOptions {
         cert,E= cert-type= key= pass= pinnedpubkey= ipv4,4 ipv6,6 unix-socket= http2 redirect= location-trusted
         limit-rate= connect-timeout= stall-timeout= response-timeout= max-filesize= max-time,m= retry= queue
         outbox= idempotency= idempotency-window= on-unknown= if-changed= snapshot pin priority= batch= tag=* dedupe=
-        duplicates= delay= deadline= attempts= credential= dry-run output,o= include,i dump-header,D= json verbose,v
+        duplicates= dedupe-for= delay= deadline= attempts= credential= dry-run output,o= include,i dump-header,D= json verbose,v
         silent,q,s progress-interval= help,h
         """,
         "put": """
@@ -44,7 +44,7 @@ enum CommandOptions {
         cert,E= cert-type= key= pass= pinnedpubkey= ipv4,4 ipv6,6 unix-socket= http2 redirect= location-trusted
         limit-rate= connect-timeout= stall-timeout= response-timeout= max-filesize= max-time,m= retry= queue
         outbox= idempotency= idempotency-window= on-unknown= if-changed= snapshot pin priority= batch= tag=* dedupe=
-        duplicates= delay= deadline= attempts= credential= json verbose,v silent,q,s progress-interval= help,h
+        duplicates= dedupe-for= delay= deadline= attempts= credential= json verbose,v silent,q,s progress-interval= help,h
         """,
         "outbox run": """
         outbox= until-idle credential=* parallel,j= per-lane= drain= insecure,k cacert= proxy,x= resolve=*

@@ -47,7 +47,7 @@ extension OptionRule {
             excluded(by: "queue", ["post"], ["user", "digest", "parallel"]),
             excluded(by: "queue", ["put"], ["records", "no-resume", "skip-same"]),
             OptionRule(commands: ["post"], names: ["parallel", "fail-early"]) { call, _ in call.sendsEach },
-            needs("dedupe", ["post", "put"], ["duplicates"]),
+            needs("dedupe", ["post", "put"], ["duplicates", "dedupe-for"]),
             needs("user", ["post"], ["digest"]),
             needs("recursive", ["put"], ["include", "exclude"]),
             OptionRule(commands: ["post", "put"], names: ["idempotency-window"]) { call, _ in

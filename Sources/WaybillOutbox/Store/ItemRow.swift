@@ -15,6 +15,7 @@ package struct ItemRow: Sendable {
     /// The token of the lease holder.
     package var token: String?
     package var history = AttemptHistory()
+    package var keyPeriod: Int64?
 
     package init(id: Int64, lane: String, life: ItemLife) {
         self.id = id
@@ -41,7 +42,7 @@ package struct ItemRow: Sendable {
     static let columns = """
         id, lane, state, attempts, lease_no, verifying, asked, run_at, first_at, doubtful, vain, reason, max_attempts, \
         deadline, on_unknown, on_change, dedupe_key, after, size, ended_at, seq, token, not_before, \
-        leased_at, history
+        leased_at, history, key_period
         """
 
     init(_ row: PreparedStatement) {
@@ -70,6 +71,7 @@ package struct ItemRow: Sendable {
         sequence = row[20]
         token = row[21]
         history = AttemptHistory(text: row[24])
+        keyPeriod = row[25]
     }
 }
 
@@ -109,14 +111,14 @@ package struct FullItemRow: Sendable {
 
     init(_ row: PreparedStatement) {
         self.row = ItemRow(row)
-        kind = row[25]
-        spec = row[26]
-        idempotencyKey = row[27]
-        priority = row[28]
-        batch = row[29]
-        tags = Self.split(row[30])
-        resume = row[31]
-        createdAt = row[32]
+        kind = row[26]
+        spec = row[27]
+        idempotencyKey = row[28]
+        priority = row[29]
+        batch = row[30]
+        tags = Self.split(row[31])
+        resume = row[32]
+        createdAt = row[33]
     }
 
     /// The public representation of the item.
@@ -179,11 +181,11 @@ extension StoredResponse {
     /// Reads ``FullItemRow/responseColumns``, which follow the columns of the item.
     init(_ row: PreparedStatement) {
         self.init()
-        status = row[33]
-        setHeaders(row[34])
-        body = Data((row[35] as [UInt8]?) ?? [])
-        message = row[36]
-        sourceChangedAfterwards = row[37]
+        status = row[34]
+        setHeaders(row[35])
+        body = Data((row[36] as [UInt8]?) ?? [])
+        message = row[37]
+        sourceChangedAfterwards = row[38]
     }
 
     /// The headers as stored: JSON, or `nil` if there are none.

@@ -75,6 +75,7 @@ struct ItemTransaction {
         insertion.bind(item.size)
         insertion.bind(now)
         insertion.bind(life.notBefore)
+        insertion.bind(item.keyPeriod)
         try insertion.run()
         guard db.changesCount == 1 else { return nil }
         count(life.state, 1, item.size)
@@ -226,7 +227,8 @@ struct ItemTransaction {
     private static let insertionText = """
         INSERT INTO item(kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, doubtful,
         vain, max_attempts, deadline, on_unknown, on_change, priority, rank, batch, tags, dedupe_key, after,
-        size, created_at, not_before) VALUES(?, ?, ?, ?, ?, 0, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        size, created_at, not_before, key_period)
+        VALUES(?, ?, ?, ?, ?, 0, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT(idem_key) DO NOTHING
         """
 }

@@ -106,6 +106,7 @@ extension SQLiteStore {
         var freed: [String] = []
         if row.life.state.isTerminal, !before.state.isTerminal {
             row.sequence = try transaction.nextSequence()
+            if row.life.state == .done { try transaction.reserveKey(of: row) }
             if row.life.state != .failed { freed = try free(row.id, &transaction) }
         } else if !row.life.state.isTerminal, before.state.isTerminal {
             row.sequence = nil
@@ -187,6 +188,8 @@ extension SQLiteStore {
                     }
                     after = try lastDuplicate(key, transaction.db)
                 }
+            } else if item.duplicates == .keep, let delivered = try transaction.deliveredItem(withKey: key) {
+                return EnqueuedItem(id: delivered, isNew: false, isDelivered: true)
             }
         }
         if let id = try transaction.add(item, after: after) {

@@ -80,6 +80,7 @@ extension SQLiteStore {
             guard let next = page.last else { break }
             last = next
         }
+        try await change { try $0.removeEndedReservations() }
         try await shrink()
         return count
     }

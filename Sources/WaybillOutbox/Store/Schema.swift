@@ -29,7 +29,7 @@ enum Schema {
           on_unknown TEXT NOT NULL, on_change TEXT NOT NULL,
           priority INTEGER NOT NULL, rank INTEGER NOT NULL, batch TEXT, tags TEXT NOT NULL, dedupe_key TEXT, after INTEGER, size INTEGER,
           token TEXT, resume BLOB, created_at INTEGER NOT NULL, ended_at INTEGER, seq INTEGER,
-          status INTEGER, headers TEXT, body BLOB, message TEXT, changed_after INTEGER NOT NULL DEFAULT 0, not_before INTEGER, leased_at INTEGER, history TEXT);
+          status INTEGER, headers TEXT, body BLOB, message TEXT, changed_after INTEGER NOT NULL DEFAULT 0, not_before INTEGER, leased_at INTEGER, history TEXT, key_period INTEGER);
         \(ready)
         \(waiting)
         CREATE INDEX item_verify ON item(lane, run_at) WHERE state = 3 AND verifying = 0;
@@ -48,6 +48,13 @@ enum Schema {
         CREATE INDEX staged_item ON staged(item);
         CREATE TABLE mark(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
         \(tally)
+        \(reservation)
+        """
+
+    /// The deduplication keys of delivered items, each until a time.
+    private static let reservation = """
+        CREATE TABLE reservation(key TEXT PRIMARY KEY, item INTEGER NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE INDEX reservation_until ON reservation(until);
         """
 
     private static let tally = """
@@ -83,6 +90,8 @@ enum Schema {
         ALTER TABLE item ADD COLUMN not_before INTEGER;
         ALTER TABLE item ADD COLUMN leased_at INTEGER;
         ALTER TABLE item ADD COLUMN history TEXT;
+        ALTER TABLE item ADD COLUMN key_period INTEGER;
+        \(reservation)
         DROP INDEX item_waiting;
         \(waiting)
         """

@@ -49,12 +49,14 @@ package struct NewItem: Sendable, Codable {
     package var timeLimit: Int64?
     /// The milliseconds from enqueuing to the earliest start of the first attempt; `nil` for no delay.
     package var delay: Int64?
+    /// The milliseconds for which the deduplication key stays reserved after the item was delivered.
+    package var keyPeriod: Int64?
 
     /// The coding keys of release 0.1, which are used between processes. Items with bodies or a host are not sent to
     /// other processes.
     private enum CodingKeys: String, CodingKey {
         case kind, lane, spec, life, priority, batch, tags, duplicates, idempotencyKey, size, staged, timeLimit,
-            delay
+            delay, keyPeriod
         case deduplicationKey = "dedupeKey"
     }
 
@@ -62,7 +64,8 @@ package struct NewItem: Sendable, Codable {
         kind: String, lane: String, spec: String, life: ItemLife = ItemLife(), priority: Int = 5, batch: String? = nil,
         tags: [String] = [], deduplicationKey: String? = nil, duplicates: DuplicatePolicy = .keep,
         idempotencyKey: String, size: Int64? = nil, staged: [String] = [], bodies: [StagedBody] = [],
-        host: String? = nil, timeLimit: Int64? = nil, delay: Int64? = nil
+        host: String? = nil, timeLimit: Int64? = nil, delay: Int64? = nil,
+        keyPeriod: Int64? = nil
     ) {
         self.kind = kind
         self.lane = lane
@@ -80,6 +83,7 @@ package struct NewItem: Sendable, Codable {
         self.host = host
         self.timeLimit = timeLimit
         self.delay = delay
+        self.keyPeriod = keyPeriod
     }
 
     /// Returns the time from which the item may be sent, in milliseconds since 1970.
@@ -126,14 +130,17 @@ package struct EnqueuedItem: Sendable, Codable, Hashable {
     /// The ID of the item, or that of the existing item.
     package var id: Int64
     package var isNew: Bool
+    /// Whether the existing item was delivered, and its key is reserved.
+    package var isDelivered: Bool?
     /// Items that are being sent and have to be stopped.
     package var aborts: [Int64] = []
     /// Staged files of items that were replaced.
     package var freed: [String] = []
 
-    package init(id: Int64, isNew: Bool, aborts: [Int64] = [], freed: [String] = []) {
+    package init(id: Int64, isNew: Bool, isDelivered: Bool? = nil, aborts: [Int64] = [], freed: [String] = []) {
         self.id = id
         self.isNew = isNew
+        self.isDelivered = isDelivered
         self.aborts = aborts
         self.freed = freed
     }

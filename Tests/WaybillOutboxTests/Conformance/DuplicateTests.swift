@@ -16,6 +16,40 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a key stays reserved for its period after the delivery, also after a purge`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        var item = StoreWorld.item("a", key: "k")
+        item.keyPeriod = 10_000
+        let first = try await world.add(item)[0]
+        #expect(try await world.store.enqueue([StoreWorld.item("b", key: "k")])[0].isDelivered != true)
+        try await world.end(try await world.lease()[0], .delivered, now: 5_000)
+        #expect(try await world.at(14_998).purge(olderThan: .seconds(1)) == 1)
+        for duplicates in [DuplicatePolicy.keep, .append, .replace] {
+            let other = StoreWorld.item("c", key: "k", duplicates: duplicates)
+            let added = try await world.at(14_999).enqueue([other])[0]
+            #expect(added.isNew == (duplicates != .keep), "\(duplicates)")
+            if duplicates == .keep { #expect(added == EnqueuedItem(id: first, isNew: false, isDelivered: true)) }
+            _ = try await world.store.control(.cancel, .all)
+        }
+        #expect(try await world.at(15_000).enqueue([StoreWorld.item("d", key: "k")])[0].isNew)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a failed or cancelled item reserves no key`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        for end in [ItemLife.Ending.refused("status400"), .aborted] {
+            var item = StoreWorld.item("a", key: "k")
+            item.keyPeriod = 10_000
+            #expect(try await world.store.enqueue([item])[0].isNew)
+            let leased = try await world.lease()[0]
+            if end == .aborted { _ = try await world.store.control(.cancel, .all) }
+            try await world.end(leased, end)
+        }
+        #expect(try await world.states() == [.failed, .cancelled])
+        #expect(try await world.store.enqueue([StoreWorld.item("b", key: "k")])[0].isNew)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `append queues items one after another, however the earlier one ends`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         for name in ["a", "b", "c"] {

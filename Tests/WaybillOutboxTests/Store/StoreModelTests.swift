@@ -26,6 +26,9 @@ import Testing
                     life: ItemLife(
                         maxAttempts: Int.random(in: 1...3, using: &random), deadline: now + 400_000,
                         onUnknown: [.fail, .retry, .ask].randomElement(using: &random)!))
+                if item.deduplicationKey != nil, Bool.random(using: &random) {
+                    item.keyPeriod = Int64.random(in: 0..<300_000, using: &random)
+                }
                 if Bool.random(using: &random) { item.delay = Int64.random(in: 0..<120_000, using: &random) }
                 let added = try await both(stores) { [item] in try await $0.enqueue([item]) }
                 #expect(added[0] == added[1], "step \(step)")

@@ -36,6 +36,7 @@ final class MemoryStore: OutboxStore {
         var entries: [Int64: Entry] = [:]
         var lanes: [String: LaneLife] = [:]
         var marks: [String: Int64] = [:]
+        var reservations: [String: (item: Int64, until: Int64)] = [:]
         var lastID: Int64 = 0
         /// The time at which the leases of each worker end.
         var workers: [String: Int64] = [:]
@@ -314,6 +315,10 @@ extension MemoryStore.State {
                 }
                 after = lastDuplicate(item.deduplicationKey)
             }
+        } else if item.duplicates == .keep, let key = item.deduplicationKey, let reserved = reservations[key],
+            reserved.until > now
+        {
+            return EnqueuedItem(id: reserved.item, isNew: false, isDelivered: true)
         }
         lastID += 1
         // A suspended lane remains suspended.
@@ -340,6 +345,9 @@ extension MemoryStore.State {
             marks["sequence", default: 0] += 1
             entry.sequence = marks["sequence"]
             entry.endedAt = now
+            if entry.life.state == .done, let key = entry.new.deduplicationKey, let period = entry.new.keyPeriod {
+                reservations[key] = (id, now + period)
+            }
             if entry.life.state != .failed {
                 freed = entry.staged
                 (entry.staged, entry.bodies) = ([], [])
