@@ -24,6 +24,7 @@ struct OutboxCommand: AsyncParsableCommand {
         subcommands: [
             OutboxRunCommand.self, OutboxListCommand.self, OutboxShowCommand.self, OutboxWatchCommand.self,
             OutboxPauseCommand.self, OutboxResumeCommand.self, OutboxCancelCommand.self, OutboxRetryCommand.self,
-            OutboxVerifyCommand.self, OutboxAckCommand.self, OutboxCheckCommand.self,
+            OutboxVerifyCommand.self, OutboxLanesCommand.self, OutboxRateCommand.self, OutboxAckCommand.self,
+            OutboxCheckCommand.self,
         ])
 }

@@ -76,6 +76,12 @@ enum CommandOptions {
         "outbox verify": """
         batch= tag= lane= state=* failed all outbox= json help,h
         """,
+        "outbox lanes": """
+        outbox= json help,h
+        """,
+        "outbox rate": """
+        outbox= json help,h
+        """,
         "outbox ack": """
         through= keep outbox= json silent,q,s help,h
         """,

@@ -12,10 +12,14 @@ package struct LaneLife: Sendable, Hashable, Codable {
     package var failures = 0
     /// The number of consecutive items that the server has refused with 403.
     package var refusals = 0
+    /// The limit on starts within a period.
+    package var rate: LaneRate?
+    /// The time at which all starts of ``rate`` are available again, in microseconds since 1970.
+    package var bucketFullAt: Int64?
 
     /// The coding keys of release 0.1, which are used between processes.
     private enum CodingKeys: String, CodingKey {
-        case blocked, failures, refusals
+        case blocked, failures, refusals, rate, bucketFullAt
         case suspendedUntil = "restsUntil"
     }
 
@@ -36,6 +40,10 @@ package struct LaneLife: Sendable, Hashable, Codable {
         case unblock
         /// A worker has started: a blocked lane is tried with one item.
         case probe
+        /// Items were leased.
+        case started(Int)
+        /// The caller limited the rate, or removed the limit.
+        case setRate(LaneRate?)
     }
 
     package mutating func handle(_ event: Event, at now: Int64) {
@@ -49,8 +57,15 @@ package struct LaneLife: Sendable, Hashable, Codable {
         case .forbidden(let reason, let jitter):
             refusals = min(refusals + 1, Self.maxRefusals)
             if refusals == Self.maxRefusals { block(reason, jitter, now) }
-        case .unblock: self = LaneLife()
         case .probe: if blocked != nil { suspendedUntil = 0 }
+        case .unblock:
+            let (rate, bucketFullAt) = (rate, bucketFullAt)
+            self = LaneLife()
+            (self.rate, self.bucketFullAt) = (rate, bucketFullAt)
+        case .started(let count): spend(count, now)
+        case .setRate(let rate):
+            self.rate = rate
+            if rate == nil { bucketFullAt = nil }
         }
     }
 

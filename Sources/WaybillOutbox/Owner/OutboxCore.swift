@@ -128,6 +128,10 @@ final class OutboxCore: Sendable {
             try await store.lane(lane, .unblock)
             signalChange()
             return .nothing
+        case .setRate(let rate, let lane):
+            try await store.lane(lane, .setRate(rate))
+            signalChange()
+            return .nothing
         case .yield:
             guard !isDelivering.withLock({ $0 }) else {
                 throw OutboxError(

@@ -12,6 +12,7 @@ package enum OutboxRequest: Sendable, Codable {
     case raise(String, to: Int64)
     case lanes
     case unblock(String)
+    case setRate(LaneRate?, lane: String)
     case running
     /// Another process wants to deliver: an owner that does not deliver releases the queue.
     case yield

@@ -36,7 +36,8 @@ extension SQLiteStore {
         try wake(&transaction)
         var result = LeaseResult()
         // A lease of one item never changes the order of other items that are the first of their duplicates.
-        for var item in try candidates(request, &transaction) {
+        let lanes = try allLanes(transaction.db)
+        for var item in try candidates(request, lanes, &transaction) {
             let (effects, _) = try apply(.lease, to: &item.row, &transaction, token: request.token)
             guard let effect = effects.first else { continue }
             if case .finished = effect {
@@ -45,9 +46,11 @@ extension SQLiteStore {
             }
             result.items.append(LeasedItem(item, effect, at: now))
         }
-        result.nextDue = try nextDue(now, transaction.db).map { $0 - now }
+        let next = try nextStart(after: result.items, lanes, transaction)
+        result.nextDue = [try nextDue(now, transaction.db), next.due].compactMap(\.self).min().map { $0 - now }
         let probes = [
             try endOfSuspension(now, isBlocked: true, transaction.db), try endOfDelay(transaction.db),
+            next.probe,
         ]
         result.nextProbe = probes.compactMap(\.self).min().map { $0 - now }
         return result
@@ -79,13 +82,10 @@ extension SQLiteStore {
 
     /// Returns the most urgent items of all lanes with free slots; items to be verified precede others.
     private static func candidates(
-        _ request: LeaseRequest, _ transaction: inout ItemTransaction
+        _ request: LeaseRequest, _ lanes: [(name: String, life: LaneLife)], _ transaction: inout ItemTransaction
     ) throws -> [FullItemRow] {
-        var lanes = try PreparedStatement(transaction.db, "SELECT \(LaneLife.columns) FROM lane")
         let now = transaction.now
-        let open = try lanes.all { OpenLane(name: $0[0], life: LaneLife($0), request, now) }.filter {
-            $0.availableSlots > 0
-        }
+        let open = lanes.map { OpenLane(name: $0.name, life: $0.life, request, now) }.filter { $0.availableSlots > 0 }
         // For a single lane, these items are final and can be read completely. For many lanes, they would be many more
         // than are leased.
         if open.count == 1 {
@@ -138,7 +138,8 @@ extension SQLiteStore {
             self.name = name
             isBlocked = life.blocked != nil
             let ofLane = life.availableSlots(now, of: request.slotsPerLane)
-            availableSlots = min(request.slots, ofLane - (request.running[name] ?? 0))
+            availableSlots = min(
+                request.slots, ofLane - (request.running[name] ?? 0), life.availableStarts(now))
         }
     }
 
@@ -180,7 +181,7 @@ extension SQLiteStore {
                 db,
                 """
                 SELECT \(LaneLife.columns) FROM lane
-                WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0 OR refusals > 0
+                WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0 OR refusals > 0 OR rate_count IS NOT NULL
                 """)
             let rows = try query.all { ($0[0] as String, LaneLife($0)) }
             return Dictionary(uniqueKeysWithValues: rows).filter { $0.value != LaneLife() }
@@ -192,51 +193,5 @@ extension SQLiteStore {
             var lanes = LaneTransaction()
             try lanes.apply(event, to: name, transaction)
         }
-    }
-}
-
-/// The lanes within one transaction: each is read once, and written when it changes.
-struct LaneTransaction {
-    private var known: [String: LaneLife] = [:]
-
-    mutating func apply(_ event: LaneLife.Event, to name: String, _ transaction: ItemTransaction) throws {
-        let db = transaction.db
-        let before: LaneLife
-        if let life = known[name] { before = life } else { before = try Self.read(name, db) }
-        var life = before
-        life.handle(event, at: transaction.now)
-        known[name] = life
-        guard life != before else { return }
-        var update = try PreparedStatement(
-            db,
-            """
-            INSERT INTO lane(\(LaneLife.columns)) VALUES(?, ?, ?, ?, ?) ON CONFLICT(name) DO UPDATE SET
-            blocked = excluded.blocked, rests_until = excluded.rests_until, failures = excluded.failures,
-            refusals = excluded.refusals
-            """)
-        update.bind(name)
-        update.bind(life.blocked)
-        update.bind(life.suspendedUntil)
-        update.bind(life.failures)
-        update.bind(life.refusals)
-        try update.run()
-    }
-
-    private static func read(_ name: String, _ db: Database) throws -> LaneLife {
-        var query = try PreparedStatement(db, "SELECT \(LaneLife.columns) FROM lane WHERE name = ?")
-        query.bind(name)
-        return try query.first(LaneLife.init) ?? LaneLife()
-    }
-}
-
-extension LaneLife {
-    fileprivate static let columns = "name, blocked, rests_until, failures, refusals"
-
-    fileprivate init(_ row: PreparedStatement) {
-        self.init()
-        blocked = row[1]
-        suspendedUntil = row[2]
-        failures = row[3]
-        refusals = row[4]
     }
 }

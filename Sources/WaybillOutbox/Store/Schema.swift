@@ -43,7 +43,7 @@ enum Schema {
         CREATE INDEX item_batch ON item(batch, state, size) WHERE batch IS NOT NULL;
         CREATE TABLE lane(
           name TEXT PRIMARY KEY, blocked TEXT, rests_until INTEGER NOT NULL DEFAULT 0,
-          failures INTEGER NOT NULL DEFAULT 0, refusals INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+          failures INTEGER NOT NULL DEFAULT 0, refusals INTEGER NOT NULL DEFAULT 0, rate_count INTEGER, rate_period INTEGER, full_at INTEGER) WITHOUT ROWID;
         CREATE TABLE staged(name TEXT PRIMARY KEY, item INTEGER NOT NULL) WITHOUT ROWID;
         CREATE INDEX staged_item ON staged(item);
         CREATE TABLE mark(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -92,6 +92,9 @@ enum Schema {
         ALTER TABLE item ADD COLUMN history TEXT;
         ALTER TABLE item ADD COLUMN key_period INTEGER;
         \(reservation)
+        ALTER TABLE lane ADD COLUMN rate_count INTEGER;
+        ALTER TABLE lane ADD COLUMN rate_period INTEGER;
+        ALTER TABLE lane ADD COLUMN full_at INTEGER;
         DROP INDEX item_waiting;
         \(waiting)
         """

@@ -57,6 +57,25 @@ import WaybillOutbox
         #expect(try await fixture.states() == ["done", "done"])
     }
 
+    @Test func `the rate of a lane is set, listed and removed`() async throws {
+        let fixture = try OutboxFixture()
+        for _ in 0..<2 { _ = try await fixture.queue("-F", "a=b") }
+        let lane = "127.0.0.1:\(fixture.server.port)"
+        #expect(try await fixture.outbox("rate", lane, "1/1s").text == "\(lane): at most 1 in 1.0 s\n")
+        let lines = try await fixture.outbox("lanes", "--json").jsonLines()
+        #expect(lines.first?["lane"] as? String == lane && lines.last?["listed"] as? Int == 1)
+        #expect((lines.first?["rate"] as? [String: Any])?["count"] as? Int == 1)
+        // A run waits for the rate.
+        #expect(try await fixture.deliver().exit == .status(0))
+        #expect(fixture.server.requests.count == 2)
+        #expect(try await fixture.outbox("lanes").text.hasPrefix("\(lane): at most 1 in 1.0 s"))
+        #expect(try await fixture.outbox("rate", lane, "none").text == "\(lane): without a limit\n")
+        #expect(try await fixture.outbox("lanes").text.isEmpty)
+        for rate in ["1", "0/1s", "1/0s", "x/1m", "1/400d"] {
+            #expect(try await fixture.outbox("rate", lane, rate).exit == .status(2), "\(rate)")
+        }
+    }
+
     @Test func `results are printed until they are acknowledged`() async throws {
         let fixture = try OutboxFixture(.respond(200, body: "first"), .respond(404, body: "gone"))
         for _ in 0..<2 { _ = try await fixture.queue("-F", "a=b") }

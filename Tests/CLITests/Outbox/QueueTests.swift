@@ -88,6 +88,22 @@ import WaybillCore
         #expect(item["deduplicationKey"] as? String == files[0])
     }
 
+    @Test func `a delayed upload waits, and a delivered key is kept for its time`() async throws {
+        let fixture = try OutboxFixture()
+        _ = try await fixture.queue("-F", "a=b", "--delay", "1h")
+        #expect(try await fixture.outbox("ls").text.contains("starts in 59 min"))
+        #expect(try await fixture.deliver().exit == .status(75))
+        #expect(try await fixture.states() == ["waiting"] && fixture.server.requests.isEmpty)
+        _ = try await fixture.queue("-F", "a=b", "--dedupe", "k", "--dedupe-for", "1h")
+        #expect(try await fixture.deliver().exit == .status(75))
+        let again = try await fixture.queue("-F", "a=b", "--dedupe", "k", "--json")
+        let line = try #require(try again.jsonLines().first)
+        #expect(line["id"] as? Int == 2 && line["isNew"] as? Bool == false)
+        #expect(line["status"] as? String == "delivered")
+        let shown = try await fixture.queue("-F", "a=b", "--dedupe", "k")
+        #expect(shown.errorText.contains("item 2 had this key and was delivered"), "\(shown.errorText)")
+    }
+
     @Test func `queueing several files prints their numbers and a summary`() async throws {
         let fixture = try OutboxFixture()
         let files = try (0..<5).map { try fixture.folder.write("f\($0)", "\($0)") }
@@ -111,6 +127,7 @@ import WaybillCore
         (["-F", "a=b", "--priority", "12"], "one of highest, high, normal, low, lowest; got \"12\""),
         (["-F", "a=b", "--on-unknown", "hope"], "fail, retry, ask"), (["-F", "a=b", "--deadline", "soon"], "7d"),
         (["-F", "a=b", "--idempotency-window", "1h"], "--idempotency honored"),
+        (["-F", "a=b", "--delay", "400d"], "366d"), (["-F", "a=b", "--dedupe-for", "1h"], "--dedupe KEY"),
         (["-F", "a=b", "--duplicates", "keep"], "--dedupe"), (["-F", "a=credential:b c"], "credential"),
         (["-F", "a=b", "--credential", "X y=n"], "header field"),
     ]

@@ -103,6 +103,11 @@ private func unblocking(_ outbox: Outbox) async throws {
         try await outbox.unblock(lane: lane)
     }
     // end
+
+    // snippet: outbox, rate
+    try await outbox.setRate(LaneRate(100, per: .seconds(60)), lane: "backend.example:443")
+    for lane in try await outbox.lanes() { print(lane.name, lane.rate?.count ?? 0, lane.blocked ?? "open") }
+    // end
 }
 
 private func learning(_ outbox: Outbox) async throws {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import WaybillOutbox
@@ -45,6 +46,60 @@ import Testing
         #expect(suspensions == [30_000, 60_000, 120_000, 240_000, 480_000, 900_000, 900_000])
         lane.handle(.responded, at: now)
         #expect(lane.availableSlots(now, of: 4) == 4 && lane == LaneLife())
+    }
+
+    @Test func `in no period do more items start than the rate says, and on average nearly as many`() {
+        var random = SeededGenerator()
+        for (count, period) in [(1, 1_000), (3, 1_000), (60, 60_000), (100, 1_000), (5_000, 1_000)] as [(Int, Int64)] {
+            var lane = LaneLife()
+            lane.handle(.setRate(LaneRate(count, per: .milliseconds(period))), at: 0)
+            var starts: [Int64] = []
+            var now: Int64 = 1_000_000_000
+            let end = now + 20 * period
+            while now < end {
+                let wanted = Int.random(in: 0...2 * count, using: &random)
+                let allowed = min(wanted, lane.availableStarts(now))
+                lane.handle(.started(allowed), at: now)
+                starts += Array(repeating: now, count: allowed)
+                now += Int64.random(in: 1...max(1, period / 50), using: &random)
+            }
+            for (index, start) in starts.enumerated().dropFirst(count) {
+                #expect(start - starts[index - count] >= period, "\(count) per \(period) ms")
+            }
+            #expect(starts.count >= 20 * count * 8 / 10, "\(starts.count) of \(20 * count)")
+        }
+    }
+
+    @Test func `a rate survives the unblocking of its lane and a clock set back`() throws {
+        var lane = LaneLife()
+        let day: Int64 = 86_400_000
+        lane.handle(.setRate(LaneRate(2, per: .seconds(60))), at: 10 * day)
+        #expect(lane.availableStarts(10 * day) == 1)
+        lane.handle(.started(1), at: 10 * day)
+        lane.handle(.unblock, at: 10 * day)
+        #expect(lane.availableStarts(10 * day) == 0 && lane.nextStart == 10 * day + 30_000)
+        #expect(lane.availableStarts(10 * day + 29_999) == 0 && lane.availableStarts(10 * day + 30_000) == 1)
+        // After a day back, the lane waits for one interval, not for a day.
+        #expect(lane.availableStarts(9 * day) == 0)
+        lane.handle(.started(0), at: 9 * day)
+        #expect(lane.availableStarts(9 * day + 30_000) == 1)
+        lane.handle(.setRate(nil), at: 9 * day)
+        #expect(lane == LaneLife() && lane.availableStarts(0) == .max)
+    }
+
+    @Test func `a rate of any numbers is bounded`() {
+        for rate in [
+            LaneRate(.max, per: .seconds(Int64.max)), LaneRate(.min, per: .zero),
+            LaneRate(1, per: .seconds(366 * 86_400)),
+        ] {
+            var lane = LaneLife()
+            lane.handle(.setRate(rate), at: 0)
+            let now: Int64 = 1_900_000_000_000
+            let starts = lane.availableStarts(now)
+            #expect(starts == max(1, rate.count / 20))
+            lane.handle(.started(starts), at: now)
+            #expect(lane.availableStarts(now) == 0 && lane.nextStart ?? 0 > now)
+        }
     }
 
     @Test func `unblocking opens a lane immediately`() {

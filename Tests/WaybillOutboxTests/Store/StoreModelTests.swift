@@ -12,6 +12,9 @@ import Testing
         var now: Int64 = 1_000_000
         var leases: [(id: Int64, lease: Int64)] = []
         var hasPurged = false
+        _ = try await both([pair.disk.store, pair.memory.store]) { store in
+            try await store.lane("l1", .setRate(LaneRate(30, per: .seconds(600))))
+        }
         for step in 0..<250 {
             now += Int64.random(in: 0...30_000, using: &random)
             let stores = try await both([pair.disk, pair.memory]) { try await $0.at(now) }

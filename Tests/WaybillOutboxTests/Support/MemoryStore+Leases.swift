@@ -21,6 +21,7 @@ extension MemoryStore.State {
                     size: entry.new.size, batch: entry.new.batch,
                     sinceFirstAttempt: entry.life.sinceFirstAttempt(at: now)))
         }
+        for item in result.items { lanes[item.lane]?.handle(.started(1), at: now) }
         let waits = entries.values.compactMap { entry -> Int64? in
             switch entry.life.state {
             case .waiting where entry.life.notBefore == nil: entry.life.runAt
@@ -32,10 +33,16 @@ extension MemoryStore.State {
             entries.values.filter {
                 $0.life.state == .ready && $0.after == nil || $0.life.state == .verify && !$0.life.isVerifying
             }.map(\.new.lane))
+        let empty = lanes.filter { $0.value.isOpen(now) && $0.value.availableStarts(now) < 1 && busy.contains($0.key) }
+        let starts = empty.values.filter { $0.blocked == nil }.compactMap(\.nextStart)
         let suspended = lanes.filter { $0.value.suspendedUntil > now && busy.contains($0.key) }.values
-        result.nextDue = (waits + suspended.filter { $0.blocked == nil }.map(\.suspendedUntil)).min().map { $0 - now }
+        result.nextDue = (waits + starts + suspended.filter { $0.blocked == nil }.map(\.suspendedUntil)).min().map {
+            $0 - now
+        }
         let delays = entries.values.filter { $0.life.state == .waiting }.compactMap(\.life.notBefore)
-        let probes = suspended.filter { $0.blocked != nil }.map(\.suspendedUntil)
+        let probes =
+            suspended.filter { $0.blocked != nil }.map(\.suspendedUntil)
+            + empty.values.filter { $0.blocked != nil }.compactMap(\.nextStart)
         result.nextProbe = (delays + probes).min().map { $0 - now }
         return result
     }
@@ -43,7 +50,9 @@ extension MemoryStore.State {
     private func candidates(_ request: LeaseRequest, _ now: Int64) -> [Int64] {
         var found: [Candidate] = []
         for (name, lane) in lanes {
-            let available = lane.availableSlots(now, of: request.slotsPerLane) - (request.running[name] ?? 0)
+            let available = min(
+                lane.availableSlots(now, of: request.slotsPerLane) - (request.running[name] ?? 0),
+                lane.availableStarts(now))
             let all = entries.filter { $0.value.new.lane == name }.compactMap {
                 Candidate($0.key, $0.value, lane, request.host, now)
             }
