@@ -25,6 +25,7 @@ struct OutboxCommand: AsyncParsableCommand {
             OutboxRunCommand.self, OutboxListCommand.self, OutboxShowCommand.self, OutboxWatchCommand.self,
             OutboxPauseCommand.self, OutboxResumeCommand.self, OutboxCancelCommand.self, OutboxRetryCommand.self,
             OutboxVerifyCommand.self, OutboxLanesCommand.self, OutboxRateCommand.self, OutboxAckCommand.self,
+            OutboxPurgeCommand.self,
             OutboxCheckCommand.self,
         ])
 }

@@ -85,6 +85,9 @@ enum CommandOptions {
         "outbox ack": """
         through= keep outbox= json silent,q,s help,h
         """,
+        "outbox purge": """
+        older-than= outbox= json help,h
+        """,
         "outbox check": """
         outbox= json help,h
         """,

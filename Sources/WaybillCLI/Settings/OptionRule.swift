@@ -32,7 +32,7 @@ struct OptionRule: Sendable {
         "preview",
     ]
     private static let perSelectionOptions: Set<String> = [
-        "batch", "tag", "lane", "state", "failed", "all", "doubtful", "through",
+        "batch", "tag", "lane", "state", "failed", "all", "doubtful", "through", "older-than",
     ]
 }
 

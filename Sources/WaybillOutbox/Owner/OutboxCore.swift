@@ -132,6 +132,7 @@ final class OutboxCore: Sendable {
             try await store.lane(lane, .setRate(rate))
             signalChange()
             return .nothing
+        case .purge(let age): return try await purge(olderThan: .milliseconds(age))
         case .yield:
             guard !isDelivering.withLock({ $0 }) else {
                 throw OutboxError(
@@ -155,6 +156,19 @@ final class OutboxCore: Sendable {
             others = leased.filter { own[$0.id.rawValue] == nil }.map { RunningItem($0) }
         }
         return (own.values + others).sorted { $0.id < $1.id }
+    }
+
+    /// The number of bytes that staged files take on the disk of this machine.
+    private var stagedBytes: Int64 { (bodies as? Spool)?.allocatedBytes() ?? 0 }
+
+    /// Removes old items and their files, and returns the unused space to the file system.
+    private func purge(olderThan age: Duration) async throws(OutboxError) -> OutboxReply {
+        let before = try await store.storedBytes() + stagedBytes
+        let count = try await store.purge(olderThan: age)
+        _ = try await sweep()
+        try await store.reclaim()
+        let after = try await store.storedBytes() + stagedBytes
+        return .purged(items: count, bytes: max(0, before - after))
     }
 
     /// Stops the deliveries in progress, as cancellation does.

@@ -102,6 +102,13 @@ func syncDirectory(_ path: String) throws(OutboxError) {
     }
 }
 
+/// Returns the number of bytes that a file takes on the disk; 0 if it does not exist.
+func allocatedBytes(of path: String) -> Int64 {
+    var status = stat()
+    // The unit of `st_blocks` is 512 bytes, whatever the file system (stat(2)).
+    return unsafe stat(path, &status) == 0 ? Int64(status.st_blocks) * 512 : 0
+}
+
 /// Returns the system's description of an error.
 func errorText(_ number: Int32) -> String {
     unsafe strerror(number).map { unsafe String(cString: $0) } ?? "errno \(number)"

@@ -105,7 +105,7 @@ enum OwnerConnection {
     ///
     /// - Returns: `nil` if no process owns it or the connection ended; the caller may send the request again.
     /// - Throws: ``OutboxError/Code/ownerUnreachable`` if the owner has been stopped for some seconds, or does not
-    ///   respond within two minutes.
+    ///   respond within ``OutboxRequest/timeLimit``.
     static func send(
         _ request: OutboxRequest, in directory: OutboxDirectory
     ) async throws(OutboxError) -> OutboxReply? {
@@ -113,7 +113,7 @@ enum OwnerConnection {
             let reply: OutboxReply? = try await BlockingThread.run { () throws(any Error) in
                 guard let socket = try LocalSocket.connect(in: directory.path) else { return nil }
                 defer { socket.close() }
-                var timeout = OwnerTimeout(owner: socket.peerProcess)
+                var timeout = OwnerTimeout(owner: socket.peerProcess, limit: request.timeLimit)
                 let frame: [UInt8]? =
                     socket.send(try Wire.encode(request), shouldContinue: { timeout.hasTimeLeft() })
                     ? socket.receiveFrame(shouldContinue: { timeout.hasTimeLeft() }) : nil
@@ -134,11 +134,15 @@ enum OwnerConnection {
 /// The time limits for an owner that does not respond, checked once for each second without data.
 private struct OwnerTimeout {
     let owner: pid_t?
+    let limit: Duration
     private let start = ContinuousClock.now
     private var stoppedSince: ContinuousClock.Instant?
     private(set) var failure: OutboxError?
 
-    init(owner: pid_t?) { self.owner = owner }
+    init(owner: pid_t?, limit: Duration) {
+        self.owner = owner
+        self.limit = limit
+    }
 
     mutating func hasTimeLeft() -> Bool {
         let now = ContinuousClock.now
@@ -147,11 +151,12 @@ private struct OwnerTimeout {
             failure = OutboxError(
                 .ownerUnreachable,
                 "Process \(owner) owns the outbox and is stopped. Continue it (kill -CONT \(owner)) or terminate it.")
-        } else if now - start >= Self.maxResponseTime {
+        } else if now - start >= limit {
             let name = owner.map { "Process \($0)" } ?? "Another process"
             failure = OutboxError(
                 .ownerUnreachable,
-                "\(name) owns the outbox and has not responded for two minutes. Check or stop it.")
+                "\(name) owns the outbox and has not responded for \(limit.components.seconds / 60) minutes. Check or stop it."
+            )
         }
         return failure == nil
     }
@@ -165,5 +170,4 @@ private struct OwnerTimeout {
     }
 
     private static let maxStoppedTime = Duration.seconds(4)
-    private static let maxResponseTime = Duration.seconds(120)
 }

@@ -13,9 +13,21 @@ package enum OutboxRequest: Sendable, Codable {
     case lanes
     case unblock(String)
     case setRate(LaneRate?, lane: String)
+    case purge(milliseconds: Int64)
     case running
     /// Another process wants to deliver: an owner that does not deliver releases the queue.
     case yield
+}
+
+extension OutboxRequest {
+    /// The time within which the owner responds.
+    var timeLimit: Duration {
+        switch self {
+        // Depends on the number of items.
+        case .purge: .seconds(3_600)
+        default: .seconds(120)
+        }
+    }
 }
 
 /// The owner's reply to a request.
@@ -27,6 +39,7 @@ package enum OutboxReply: Sendable, Codable {
     case tally(OutboxTally)
     case results([OutboxResult])
     case number(Int64)
+    case purged(items: Int, bytes: Int64)
     case lanes([String: LaneLife])
     case running([RunningItem])
     case nothing

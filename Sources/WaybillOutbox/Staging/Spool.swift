@@ -128,6 +128,9 @@ package struct Spool: Sendable {
         return count
     }
 
+    /// The number of bytes that all staged files take on the disk.
+    package func allocatedBytes() -> Int64 { fileNames().reduce(0) { $0 + WaybillOutbox.allocatedBytes(of: path($1)) } }
+
     /// Returns the names of all staged files.
     package func fileNames() -> [String] {
         guard let stream = unsafe opendir(directory) else { return [] }

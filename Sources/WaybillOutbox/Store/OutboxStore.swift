@@ -105,6 +105,12 @@ package protocol OutboxStore: Sendable {
     /// - Returns: `nil` if the worker does not hold the lease, or if the item has no such body.
     func body(_ name: String, of lease: HeldLease, token: String) async throws(OutboxError) -> [UInt8]?
 
+    /// Returns the number of bytes that the stored items take on the disk of this machine.
+    func storedBytes() async throws(OutboxError) -> Int64
+
+    /// Returns all unused space to the file system. Meanwhile, other calls may have to wait.
+    func reclaim() async throws(OutboxError)
+
     /// Returns those of the given staged files, of ``NewItem/staged``, that an item still needs.
     func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String>
 
@@ -115,6 +121,14 @@ package protocol OutboxStore: Sendable {
 
     /// Waits for pending calls and closes the store. Later calls fail with ``OutboxError/Code/closed``.
     func close() async
+}
+
+extension OutboxStore {
+    /// 0, for a store on another machine.
+    package func storedBytes() async throws(OutboxError) -> Int64 { 0 }
+
+    /// Does nothing, for a store that returns unused space without a request.
+    package func reclaim() async throws(OutboxError) {}
 }
 
 /// A lease, as its worker knows it.

@@ -81,20 +81,36 @@ extension SQLiteStore {
             last = next
         }
         try await change { try $0.removeEndedReservations() }
-        try await shrink()
+        try await shrink(keeping: Self.reservedPages)
         return count
+    }
+
+    /// Returns all free pages to the file system. A file created by release 0.1 lacks `auto_vacuum`: it is rewritten once,
+    /// which needs free space for two copies, and all other calls wait.
+    package func reclaim() async throws(OutboxError) {
+        let isIncremental = try await group.perform { try Int.fetchOne($0, sql: "PRAGMA auto_vacuum") == 2 }
+        if isIncremental {
+            try await shrink(keeping: 0)
+        } else {
+            try await group.performWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+                try db.execute(sql: "VACUUM")
+            }
+        }
+        // Only a checkpoint truncates the file.
+        try await group.performWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 
     /// Returns free pages to the file system, except for a reserve that new items use without growing the file. Works
     /// in pages, so that other transactions wait only a few milliseconds. A file created by release 0.1 keeps its size
     /// because it lacks `auto_vacuum`.
-    private func shrink() async throws(OutboxError) {
+    private func shrink(keeping reserve: Int) async throws(OutboxError) {
         var isDone = false
         while !isDone {
             isDone = try await group.perform { db in
                 let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
-                guard free > Self.reservedPages else { return true }
-                let count = min(free - Self.reservedPages, Self.pageSize)
+                guard free > reserve else { return true }
+                let count = min(free - reserve, Self.pageSize)
                 try db.execute(sql: "PRAGMA incremental_vacuum(\(count))")
                 return try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0 >= free
             }

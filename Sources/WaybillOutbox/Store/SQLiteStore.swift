@@ -18,6 +18,7 @@ package final class SQLiteStore: OutboxStore {
     package var leaseDuration: Duration? { nil }
     /// Finished: only the process with the lock of the outbox opens the file.
     package var wakeups: AsyncStream<Void> { AsyncStream { $0.finish() } }
+    private let path: String
     private let leased = LeasedRows()
     private let now: @Sendable () -> Int64
 
@@ -39,7 +40,7 @@ package final class SQLiteStore: OutboxStore {
     package init(
         path: String, synchronous: Synchronous = .full, now: @escaping @Sendable () -> Int64 = { WallClock.now() }
     ) throws(OutboxError) {
-        self.now = now
+        (self.path, self.now) = (path, now)
         let executor = StoreExecutor()
         self.executor = executor
         do {
@@ -96,6 +97,10 @@ package final class SQLiteStore: OutboxStore {
 
     package func checkIntegrity() async throws(OutboxError) -> String {
         try await group.perform { try String.fetchAll($0, sql: "PRAGMA integrity_check").joined(separator: "\n") }
+    }
+
+    package func storedBytes() async throws(OutboxError) -> Int64 {
+        ["", "-wal"].reduce(0) { $0 + allocatedBytes(of: path + $1) }
     }
 
     package func close() async { await group.close() }

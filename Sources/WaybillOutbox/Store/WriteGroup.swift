@@ -53,6 +53,29 @@ final class WriteGroup: Sendable {
         }
     }
 
+    /// Performs work that must not be in a transaction, on the connection.
+    func performWithoutTransaction<Value: Sendable>(
+        _ work: @escaping @Sendable (Database) throws -> Value
+    ) async throws(OutboxError) -> Value {
+        guard !state.withLock({ $0.isClosed }) else { throw Self.closed }
+        let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
+            queue.asyncWriteWithoutTransaction { [self] db in
+                // After a close, the connection is only waiting to be closed.
+                guard !state.withLock({ $0.isClosed }) else {
+                    return continuation.resume(returning: .failure(Self.closed))
+                }
+                continuation.resume(returning: Result { try work(db) })
+            }
+        }
+        do {
+            return try result.get()
+        } catch {
+            throw OutboxError(storage: error)
+        }
+    }
+
+    private static var closed: OutboxError { OutboxError(.closed, "The outbox was closed. Open it again.") }
+
     /// Waits for pending work and closes the connection.
     func close() async {
         let isFirst = state.withLock { state in
@@ -81,7 +104,7 @@ final class WriteGroup: Sendable {
         }
         switch next {
         case .wait: break
-        case .refuse: job.finish(OutboxError(.closed, "The outbox was closed. Open it again."))
+        case .refuse: job.finish(Self.closed)
         case .start: queue.asyncWriteWithoutTransaction { [self] db in flush(db) }
         }
     }

@@ -76,6 +76,18 @@ import WaybillOutbox
         }
     }
 
+    @Test func `a purge removes ended items and prints the returned space`() async throws {
+        let fixture = try OutboxFixture()
+        for _ in 0..<2 { _ = try await fixture.queue("-F", "a=b") }
+        _ = try await fixture.deliver("-j", "1")
+        _ = try await fixture.queue("-F", "a=b")
+        #expect(try await fixture.outbox("purge").text.hasPrefix("0 items removed, "))
+        let purge = try await fixture.outbox("purge", "--older-than", "0", "--json")
+        #expect(try purge.jsonSummary()["removed"] as? Int == 2 && purge.jsonSummary()["bytes"] as? Int ?? -1 >= 0)
+        #expect(try await fixture.states() == ["ready"])
+        #expect(try await fixture.outbox("purge", "--older-than", "soon").exit == .status(2))
+    }
+
     @Test func `results are printed until they are acknowledged`() async throws {
         let fixture = try OutboxFixture(.respond(200, body: "first"), .respond(404, body: "gone"))
         for _ in 0..<2 { _ = try await fixture.queue("-F", "a=b") }

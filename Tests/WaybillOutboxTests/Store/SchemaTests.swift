@@ -1,6 +1,7 @@
 import GRDB
 import TestSupport
 import Testing
+import WaybillCore
 
 @testable import WaybillOutbox
 
@@ -36,6 +37,32 @@ import Testing
         await (try SQLiteStore(path: fresh)).close()
         let tables = try Self.tables(path)
         #expect(try Self.tables(fresh) == tables && tables.count > 10)
+    }
+
+    @Test(arguments: [true, false])
+    func `all unused space is returned on request, also by a file of release 0.1`(hasVacuum: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("queue.db")
+        if !hasVacuum {
+            try Self.fill(path) { try $0.execute(sql: FirstSchema.statements + "PRAGMA user_version = 1;") }
+        }
+        let clock = Locked<Int64>(0)
+        let store = try SQLiteStore(path: path, now: { clock.withLock { $0 } })
+        let large = String(repeating: "x", count: 20_000)
+        let added = try await store.enqueue((0..<300).map { StoreWorld.item("\($0)" + large) })
+        _ = try await store.enqueue([StoreWorld.item("kept")])
+        _ = try await store.apply(added.map { ItemChange($0.id, .cancel) })
+        clock.withLock { $0 = 10 }
+        let before = try await store.storedBytes()
+        #expect(try await store.purge(olderThan: .zero) == 300)
+        try await store.reclaim()
+        let after = try await store.storedBytes()
+        #expect(before > 6_000_000 && after < 400_000, "\(before) \(after)")
+        #expect(try await store.durability().synchronous == 2)
+        #expect(try await store.items(.all, after: 0, limit: 9).map(\.id.rawValue) == [301])
+        #expect(try await store.checkIntegrity() == "ok")
+        await store.close()
+        await #expect(throws: OutboxError.self) { try await store.reclaim() }
     }
 
     @Test func `a file of a newer release is refused and unchanged`() async throws {
