@@ -26,6 +26,7 @@ struct OutboxCommand: AsyncParsableCommand {
             OutboxPauseCommand.self, OutboxResumeCommand.self, OutboxCancelCommand.self, OutboxRetryCommand.self,
             OutboxVerifyCommand.self, OutboxLanesCommand.self, OutboxRateCommand.self, OutboxAckCommand.self,
             OutboxPurgeCommand.self,
+            OutboxBackupCommand.self,
             OutboxCheckCommand.self,
         ])
 }

@@ -88,6 +88,9 @@ enum CommandOptions {
         "outbox purge": """
         older-than= outbox= json help,h
         """,
+        "outbox backup": """
+        outbox= json help,h
+        """,
         "outbox check": """
         outbox= json help,h
         """,

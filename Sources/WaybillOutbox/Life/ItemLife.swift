@@ -73,6 +73,8 @@ package struct ItemLife: Sendable, Hashable, Codable {
         case verify
         /// Sends the item from the start, regardless of the outcome of earlier attempts.
         case retry
+        /// The item is a copy in a backup, while the original may be delivered.
+        case copied
 
         /// The lease number of a report; `nil` for other events.
         package var lease: Int64? {
@@ -148,6 +150,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
         case .cancel: return cancel()
         case .verify: verifyAgain()
         case .retry: retry(now)
+        case .copied: return copied()
         }
         return []
     }
@@ -349,6 +352,18 @@ extension ItemLife {
         isDoubtful = false
         reason = nil
         if isPast(now) { deadline = nil }
+    }
+
+    /// Pauses the item until a decision, and then verifies it: the original may have been delivered meanwhile.
+    private mutating func copied() -> [Effect] {
+        guard !state.isTerminal else { return [] }
+        isDoubtful = true
+        isVerifying = false
+        if pendingRequest == .cancel { return finish(.cancelled, nil) }
+        pendingRequest = .nothing
+        state = .paused
+        reason = "copied"
+        return []
     }
 
     private mutating func finish(_ end: OutboxState, _ reason: String?) -> [Effect] {

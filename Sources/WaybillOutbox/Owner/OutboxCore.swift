@@ -133,6 +133,7 @@ final class OutboxCore: Sendable {
             signalChange()
             return .nothing
         case .purge(let age): return try await purge(olderThan: .milliseconds(age))
+        case .backUp(let path): return .backedUp(try await backUp(to: path))
         case .yield:
             guard !isDelivering.withLock({ $0 }) else {
                 throw OutboxError(

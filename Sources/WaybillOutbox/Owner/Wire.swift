@@ -14,6 +14,7 @@ package enum OutboxRequest: Sendable, Codable {
     case unblock(String)
     case setRate(LaneRate?, lane: String)
     case purge(milliseconds: Int64)
+    case backUp(String)
     case running
     /// Another process wants to deliver: an owner that does not deliver releases the queue.
     case yield
@@ -24,7 +25,7 @@ extension OutboxRequest {
     var timeLimit: Duration {
         switch self {
         // Depends on the number of items.
-        case .purge: .seconds(3_600)
+        case .purge, .backUp: .seconds(3_600)
         default: .seconds(120)
         }
     }
@@ -40,6 +41,7 @@ package enum OutboxReply: Sendable, Codable {
     case results([OutboxResult])
     case number(Int64)
     case purged(items: Int, bytes: Int64)
+    case backedUp(OutboxBackup)
     case lanes([String: LaneLife])
     case running([RunningItem])
     case nothing

@@ -160,10 +160,10 @@ extension Spool: BodyStorage {
         StagedFiles(names: try await stage(&upload, fileStorage: options.fileStorage))
     }
 
-    /// Returns the upload unchanged: one machine has the files and the queue.
+    /// Returns the upload with its staged files in this directory: one machine has the files and the queue.
     func open(
         _ upload: any DurableUpload, read: (String) async throws(OutboxError) -> [UInt8]?
-    ) async throws(OutboxError) -> OpenedUpload { OpenedUpload(upload: upload) }
+    ) async throws(OutboxError) -> OpenedUpload { OpenedUpload(upload: await located(upload)) }
 
     private func write(_ bytes: [UInt8]) async throws(OutboxError) -> String {
         let name = RandomName.make()
@@ -225,6 +225,15 @@ extension Spool: BodyStorage {
         file.keepName()
     }
 
+    /// Adds a copy of a file of another spool under its name; it shares all blocks if the file system supports it. Does
+    /// nothing if the name exists here, or not there.
+    ///
+    /// Not a link: that would change the status change time of the other file, as if its contents had changed.
+    func add(_ name: String, from other: Spool) throws(OutboxError) {
+        guard unsafe access(path(name), F_OK) != 0, unsafe access(other.path(name), F_OK) == 0 else { return }
+        try make(name) { file, path throws(OutboxError) in try copy(other.path(name), to: file, path) }
+    }
+
     private func copy(_ source: String, to file: AtomicFile, _ path: String) throws(OutboxError) {
         let input = try Self.open(source, operations)
         defer { withExtendedLifetime(input) {} }
@@ -256,5 +265,39 @@ extension Spool: BodyStorage {
             guard number == 0 else { throw operations.readFailed(number, source) }
             return chunk.isEmpty ? nil : chunk
         }
+    }
+}
+
+extension Spool {
+    /// Returns an upload with its staged files in this directory: it may have been moved, or restored from a backup, whose
+    /// files have other inode numbers.
+    func located(_ upload: any DurableUpload) async -> any DurableUpload {
+        var files = upload.files
+        for index in files.indices where files[index].isStaged {
+            guard let name = files[index].path.split(separator: "/").last else { continue }
+            let path = DurableFile(path: path(String(name))).path
+            // The usual case, also by another path of the same directory.
+            guard Self.inode(files[index].path) != files[index].stamp?.inode || !Self.isSame(files[index].path, path)
+            else { continue }
+            files[index].path = path
+            var found = files[index]
+            guard (try? await found.inspect()) != nil, found.stamp?.size == files[index].stamp?.size else { continue }
+            files[index] = found
+        }
+        guard files != upload.files else { return upload }
+        var upload = upload
+        upload.files = files
+        return upload
+    }
+
+    private static func inode(_ path: String) -> UInt64? {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
+    }
+
+    private static func isSame(_ path: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard unsafe stat(path, &first) == 0, unsafe stat(other, &second) == 0 else { return false }
+        return first.st_ino == second.st_ino && first.st_dev == second.st_dev
     }
 }

@@ -111,6 +111,16 @@ package protocol OutboxStore: Sendable {
     /// Returns all unused space to the file system. Meanwhile, other calls may have to wait.
     func reclaim() async throws(OutboxError)
 
+    /// Copies the stored items into a new file.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - finish: Called with the names of the staged files that the copy needs, before any other change is made.
+    /// - Throws: ``OutboxError``, also an error of `finish`.
+    func copy(
+        to path: String, finish: @escaping @Sendable ([String]) throws -> Void
+    ) async throws(OutboxError)
+
     /// Returns those of the given staged files, of ``NewItem/staged``, that an item still needs.
     func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String>
 
@@ -126,6 +136,13 @@ package protocol OutboxStore: Sendable {
 extension OutboxStore {
     /// 0, for a store on another machine.
     package func storedBytes() async throws(OutboxError) -> Int64 { 0 }
+
+    /// Fails, for a store on another machine.
+    package func copy(
+        to path: String, finish: @escaping @Sendable ([String]) throws -> Void
+    ) async throws(OutboxError) {
+        throw OutboxError(.storageFailed, "The items are in a database server. Back up its database instead.")
+    }
 
     /// Does nothing, for a store that returns unused space without a request.
     package func reclaim() async throws(OutboxError) {}

@@ -155,6 +155,18 @@ extension SQLiteStore {
         return (old.count, canContinue ? page.last?.sequence : nil)
     }
 
+    /// Copies the file with SQLite's backup API. Other calls wait until all pages are copied.
+    package func copy(
+        to path: String, finish: @escaping @Sendable ([String]) throws -> Void
+    ) async throws(OutboxError) {
+        try await group.performWithoutTransaction { db in
+            let copy = try DatabaseQueue(path: path)
+            try copy.writeWithoutTransaction { try db.backup(to: $0) }
+            try copy.close()
+            try finish(try String.fetchAll(db, sql: "SELECT name FROM staged"))
+        }
+    }
+
     package func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String> {
         try await group.perform { db in
             let statement = try db.cachedStatement(sql: "SELECT 1 FROM staged WHERE name = ?")

@@ -88,6 +88,20 @@ import WaybillOutbox
         #expect(try await fixture.outbox("purge", "--older-than", "soon").exit == .status(2))
     }
 
+    @Test func `a backup is an outbox with paused items`() async throws {
+        let fixture = try OutboxFixture()
+        _ = try await fixture.queue("-F", "a=b")
+        _ = try await fixture.deliver()
+        _ = try await fixture.queue("-F", "a=@-", input: Array("input".utf8))
+        let path = fixture.folder.path("copy")
+        let backup = try await fixture.outbox("backup", path)
+        #expect(backup.text == "2 items and 1 file copied; 1 paused in the copy\n", "\(backup.errorText)")
+        let list = try await Tool.run(["outbox", "ls", "--all", "--json", "--outbox", path]).jsonLines()
+        #expect(list.compactMap { $0["state"] as? String } == ["done", "paused"])
+        #expect(try await fixture.outbox("backup", path).exit == .status(7))
+        #expect(try await fixture.states() == ["done", "ready"])
+    }
+
     @Test func `results are printed until they are acknowledged`() async throws {
         let fixture = try OutboxFixture(.respond(200, body: "first"), .respond(404, body: "gone"))
         for _ in 0..<2 { _ = try await fixture.queue("-F", "a=b") }

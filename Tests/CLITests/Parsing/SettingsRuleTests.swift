@@ -195,6 +195,7 @@ import Testing
             ("outbox watch", []), ("outbox pause", ["--all"]), ("outbox resume", ["--all"]),
             ("outbox cancel", ["--all"]), ("outbox retry", ["--all"]), ("outbox verify", ["--all"]), ("outbox ack", []),
             ("outbox lanes", []), ("outbox rate", ["h:80", "1/1m"]), ("outbox purge", []),
+            ("outbox backup", ["copy"]),
             ("outbox check", []), ("doctor", []), ("doctor", ["s3://cards"]), ("manual", []),
         ]
         for path in scene.tree.leaves.map(\.path) {

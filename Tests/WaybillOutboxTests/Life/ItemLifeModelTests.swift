@@ -42,7 +42,7 @@ import Testing
 /// Faults that such queues have had.
 enum LifeFault: CaseIterable {
     case resendsDoubtfulItems, acceptsStaleLeases, endsTwice, forgetsLostLeases, ignoresCancel, countsNoAttempts
-    case retriesDeliveredItems, ignoresDeadline, reportsDoubtAsFailure, leasesTwice, ignoresDelay
+    case retriesDeliveredItems, ignoresDeadline, reportsDoubtAsFailure, leasesTwice, ignoresDelay, deliversCopies
 
     func handle(_ life: inout ItemLife, _ event: ItemLife.Event, _ now: Int64) -> [ItemLife.Effect] {
         let before = life
@@ -51,6 +51,7 @@ enum LifeFault: CaseIterable {
         case (.acceptsStaleLeases, .ended(let ending, _)): event = .ended(ending, lease: life.leaseNumber)
         case (.ignoresCancel, .lease) where life.pendingRequest == .cancel: life.pendingRequest = .nothing
         case (.leasesTwice, .lease) where life.state == .leased: life.state = .ready
+        case (.deliversCopies, .copied): return []
         case (.ignoresDelay, .resume): life.notBefore = nil
         default: break
         }

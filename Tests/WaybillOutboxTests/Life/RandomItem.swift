@@ -54,7 +54,7 @@ struct RandomItem {
         case 0..<6: return .lease
         case 6..<10: return .ended(endings.randomElement(using: &random)!, lease: lease)
         case 10..<13: return .verdict(verdicts.randomElement(using: &random)!, lease: lease)
-        case 13: return [.lost, .verify].randomElement(using: &random)!
+        case 13: return [.lost, .lost, .verify, .verify, .copied].randomElement(using: &random)!
         case 14:
             let attempt = Int.random(in: 1...life.maxAttempts, using: &random)
             return [.progressed(lease: lease), .setBack(attempt: attempt, lease: lease)].randomElement(using: &random)!
@@ -144,6 +144,11 @@ struct ItemChecker {
                 doubts += 1
             }
             isLeased = false
+        case .copied where !before.state.isTerminal:
+            isInDoubt = true
+            mayBeStored = true
+            isLeased = false
+            doubts += 1
         case .verdict(let verdict, let number) where number == lease && before.state == .verify && isLeased:
             isLeased = false
             if verdict == .absent || verdict == .delivered { mayBeStored = false }
