@@ -10,6 +10,8 @@ struct OutboxRun {
     let output: OutboxOutputOptions
     let console: Console
     let json: JSONOutput?
+    /// The command that is run for each item that ends.
+    var onEnd: String?
 
     func run(_ session: UploadSession) async throws(CommandFailure) -> Exit {
         let reporter = try await OutboxReporter(outbox, batch: nil, console: console, json: json, output: output)
@@ -28,14 +30,20 @@ struct OutboxRun {
             }
         }
         let drainTimeout = drainTimeout
+        let hook = onEnd.map { EndHook(outbox, command: $0, console: console) }
         Interrupt.onFirst { _ in
             reporter.reportDrain(drainTimeout)
+            hook?.stop(after: drainTimeout)
             outbox.drain(atMost: drainTimeout)
         }
         let watching = Task { await reporter.follow() }
+        let hooking = Task { if let hook { await hook.follow() } }
         let result = await work.value
-        watching.cancel()
-        await watching.value
+        for task in [watching, hooking] {
+            task.cancel()
+            await task.value
+        }
+        await hook?.finish()
         reporter.endBar()
         // The error of the run is reported before an error of the output.
         if case .failure(let error) = result, error.code != .cancelled { throw CommandFailure(error) }

@@ -30,9 +30,17 @@ struct OutboxRunCommand: AsyncParsableCommand {
             A terminal shows a progress bar. Otherwise a line is printed every --progress-interval (default: 1m), and \
             one for each retry with its reason and delay.
 
+            COMMAND AT THE END:
+            --on-end runs a shell command for each item that ends: at least once, one at a time, in order. Its standard \
+            input is the item as one line of JSON, as printed by "waybill outbox ack --json"; its output is written to \
+            standard error. If it exits with another status than 0, or takes more than 5 minutes, it is run again \
+            after 1 s, later after up to 5 min; later items wait for it, but no upload does. The next run continues with \
+            the first item for which it has not succeeded. The first run with --on-end includes all items still kept.
+
             EXAMPLES:
               waybill outbox run
               waybill outbox run --until-idle --credential backend=@/run/secrets/backend
+              waybill outbox run --on-end 'jq -r .id >> delivered.txt'
               waybill outbox run -j 4 --limit-rate 500K --cacert office.pem --json
 
             EXIT STATUS:
@@ -65,6 +73,11 @@ struct OutboxRunCommand: AsyncParsableCommand {
             "How long running uploads may take after a signal; 0 to stop them immediately.", valueName: "time"))
     var drain = "20s"
 
+    @Option(
+        name: .customLong("on-end"),
+        help: ArgumentHelp("A shell command to run for each item that ends.", valueName: "command"))
+    var onEnd: String?
+
     @Flag(
         name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For test environments only.")
     var insecure = false
@@ -79,12 +92,13 @@ struct OutboxRunCommand: AsyncParsableCommand {
             let session = try session(console)
             let drainTimeout: Duration = drain == "0" ? .zero : try DurationArgument.read(drain, for: "--drain")
             let configuration = try configuration(console)
+            guard onEnd != "" else { throw .usage("--on-end must be a command; got an empty text.") }
             Interrupt.arm()
             let outbox = try await location.resolved().open(configuration)
             if insecure { console.warnInsecure() }
             let run = OutboxRun(
                 outbox: outbox, untilIdle: untilIdle, drainTimeout: drainTimeout, output: output, console: console,
-                json: output.json ? JSONOutput(console) : nil)
+                json: output.json ? JSONOutput(console) : nil, onEnd: onEnd)
             return try await run.run(session)
         }
     }

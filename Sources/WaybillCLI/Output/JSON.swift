@@ -157,9 +157,13 @@ struct JSONOutput: Sendable {
     ///
     /// - Throws: ``CommandFailure/Code/writeFailed`` if standard output can't be written.
     func write(_ event: String, _ members: JSONObject, response: JSONObject = [:]) throws(CommandFailure) {
+        try StandardOutput.write(line(event, members, response: response))
+    }
+
+    /// Returns the line of an event at this moment, with its line break and without known secrets.
+    func line(_ event: String, _ members: JSONObject, response: JSONObject = [:]) -> String {
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        let line = Self.line(event, members.mapStrings(console.scrubbed) + response, time: time)
-        try StandardOutput.write(line)
+        return Self.line(event, members.mapStrings(console.scrubbed) + response, time: time)
     }
 
     /// Returns the line with its line break. The time is in UTC (RFC 3339).

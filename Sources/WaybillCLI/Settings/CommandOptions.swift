@@ -47,7 +47,7 @@ enum CommandOptions {
         duplicates= dedupe-for= delay= deadline= attempts= credential= json verbose,v silent,q,s progress-interval= help,h
         """,
         "outbox run": """
-        outbox= until-idle credential=* parallel,j= per-lane= drain= insecure,k cacert= proxy,x= resolve=*
+        outbox= until-idle credential=* parallel,j= per-lane= drain= on-end= insecure,k cacert= proxy,x= resolve=*
         proxy-user,U= noproxy= cert,E= cert-type= key= pass= pinnedpubkey= ipv4,4 ipv6,6 unix-socket= http2
         redirect= location-trusted limit-rate= connect-timeout= stall-timeout= response-timeout= max-filesize=
         max-time,m= json verbose,v silent,q,s progress-interval= help,h

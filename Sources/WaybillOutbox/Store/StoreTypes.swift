@@ -6,6 +6,8 @@ package enum OutboxMark {
     package static let handled = "hooked"
     /// The last sequence number.
     package static let sequence = "sequence"
+    /// The last result that a consumer of the program has acknowledged.
+    package static func consumer(_ name: String) -> String { "consumer:\(name)" }
 }
 
 /// The names of claims.

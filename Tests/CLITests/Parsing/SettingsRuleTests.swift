@@ -91,7 +91,8 @@ import Testing
             "endpoint": "https://oss-cn-beijing.aliyuncs.com", "up-host": "https://up.example", "region": "cn-beijing",
             "sign-version": "v1", "part-size": "200KiB", "parts-at-once": "3", "content-type": "image/jpeg",
             "meta": "branch=42", "profile": "b2", "rs-host": "https://rs.example", "checksum": "md5",
-            "acl": "private", "storage-class": "IA", "per-lane": "2", "drain": "30s", "max-pixels": "2.4MP",
+            "acl": "private", "storage-class": "IA", "per-lane": "2", "drain": "30s", "on-end": "cat",
+            "max-pixels": "2.4MP",
             "max-side": "1600", "min-side": "600",
             "mode": "fast", "boundary": "golden", "max-parts": "50", "max-field": "2MiB", "max-total": "2GiB",
         ]

@@ -223,6 +223,22 @@ import WaybillCore
         await outbox.close()
     }
 
+    @Test func `each consumer receives all results until it acknowledges them`() async throws {
+        let world = try OutboxWorld()
+        let outbox = try await world.open()
+        for number in 0..<3 { try await outbox.enqueue(try await world.form("\(number)")) }
+        try await world.deliver(outbox)
+        try await outbox.acknowledge(through: 2, for: "ledger")
+        try await outbox.acknowledge(through: 1)
+        #expect(try await outbox.results(for: "ledger").map(\.sequence) == [3])
+        #expect(try await outbox.results(for: "mail", limit: 2).map(\.sequence) == [1, 2])
+        #expect(try await outbox.results().map(\.sequence) == [2, 3])
+        // No name of a consumer changes the marks of the outbox itself.
+        try await outbox.acknowledge(through: 90, for: OutboxMark.sequence)
+        #expect(try await outbox.lastSequence() == 3)
+        await outbox.close()
+    }
+
     @Test func `results are reported after they are stored, in order, until acknowledged`() async throws {
         let world = try OutboxWorld()
         let reported = Watched<[Int64]>([])
