@@ -324,6 +324,10 @@
         }
 
         package func lane(_ name: String, _ event: LaneLife.Event) async throws(OutboxError) {
+            if case .setRate(.some) = event {
+                throw OutboxError(
+                    .storageFailed, "A shared outbox stores no rate of a lane. Use an outbox in a directory.")
+            }
             let statements = [LaneStatements.create([name]), LaneStatements.lock([name])]
             try await attempt { [self] (_) async throws(PostgresError) in
                 try await change(on: main, reading: statements) { rows, now in

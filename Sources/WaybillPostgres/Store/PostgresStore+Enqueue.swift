@@ -18,6 +18,11 @@
         }
 
         private static func check(_ item: NewItem) throws(OutboxError) {
+            guard item.delay == nil, item.keyPeriod == nil else {
+                throw OutboxError(
+                    .storageFailed,
+                    "A shared outbox stores no delay and no period of a deduplication key. Leave them out.")
+            }
             let texts =
                 [
                     item.kind, item.lane, item.spec, item.idempotencyKey, item.deduplicationKey ?? "", item.batch ?? "",

@@ -5,7 +5,7 @@ import Testing
 
 /// The attempts of an item, by the rules of every store.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct HistoryTests {
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.complete)
     func `each attempt is stored with its times, result, status and bytes`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
@@ -43,7 +43,7 @@ import Testing
         #expect(try await world.store.detail(id) == nil)
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.complete)
     func `the newest twenty attempts are kept, also after a retry`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
@@ -59,7 +59,7 @@ import Testing
         #expect(attempts.filter { $0.result != "stopped" }.map(\.result) == ["status400"])
     }
 
-    @Test(arguments: StoreKind.allCases)
+    @Test(arguments: StoreKind.complete)
     func `an ignored report adds no attempt`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
