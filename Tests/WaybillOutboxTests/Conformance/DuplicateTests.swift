@@ -17,7 +17,7 @@ import Testing
 
     @Test(arguments: StoreKind.complete)
     func `a key stays reserved for its period after the delivery, also after a purge`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         var item = StoreWorld.item("a", key: "k")
         item.keyPeriod = 10_000
         let first = try await world.add(item)[0]
@@ -36,7 +36,7 @@ import Testing
 
     @Test(arguments: StoreKind.complete)
     func `a failed or cancelled item reserves no key`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         for end in [ItemLife.Ending.refused("status400"), .aborted] {
             var item = StoreWorld.item("a", key: "k")
             item.keyPeriod = 10_000

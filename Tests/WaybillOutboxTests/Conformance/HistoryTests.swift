@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct HistoryTests {
     @Test(arguments: StoreKind.complete)
     func `each attempt is stored with its times, result, status and bytes`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
         var response = StoredResponse()
         response.status = 503
@@ -45,7 +45,7 @@ import Testing
 
     @Test(arguments: StoreKind.complete)
     func `the newest twenty attempts are kept, also after a retry`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
         for number in 0..<25 {
             let now = Int64(number) * 1_000
@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: StoreKind.complete)
     func `an ignored report adds no attempt`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
         let lease = try await world.lease()[0].held
         _ = try await world.store.apply([ItemChange(id, .ended(.delivered, lease: lease.number + 1))])

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct RateTests {
     @Test(arguments: StoreKind.complete)
     func `a lane starts no more than its rate, and reports when it starts the next`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         try await world.store.lane("slow:80", .setRate(LaneRate(2, per: .seconds(10))))
         for name in ["a", "b", "c"] { _ = try await world.add(StoreWorld.item(name, lane: "slow:80")) }
         _ = try await world.add(StoreWorld.item("d", lane: "fast:80"), StoreWorld.item("e", lane: "fast:80"))
@@ -24,18 +24,18 @@ import Testing
 
     @Test(arguments: StoreKind.complete)
     func `a restart grants no additional starts`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         try await world.store.lane("h:80", .setRate(LaneRate(1, per: .seconds(60))))
         _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"))
         try await world.end(try await world.lease(now: 1_000)[0], .delivered, now: 2_000)
-        let next = try world.crashed()
+        let next = try await world.crashed()
         #expect(try await next.lease(now: 60_999).isEmpty)
         #expect(try await next.lease(now: 61_000).map(\.spec) == ["b"])
     }
 
     @Test(arguments: StoreKind.complete)
     func `an item that ends at its lease, and one of another lane, spend nothing`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         try await world.store.lane("h:80", .setRate(LaneRate(1, per: .seconds(60))))
         var late = StoreWorld.item("late")
         late.timeLimit = 1
@@ -47,7 +47,7 @@ import Testing
 
     @Test(arguments: StoreKind.complete)
     func `a rate is reported until it is removed`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let rate = LaneRate(7, per: .milliseconds(1_500))
         try await world.store.lane("h:80", .setRate(rate))
         try await world.store.lane("h:80", .block("status401", jitter: 0))

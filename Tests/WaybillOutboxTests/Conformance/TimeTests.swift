@@ -48,7 +48,7 @@ import Testing
     func `a delayed item is leased after its delay, and a run until idle does not wait for it`(
         kind: StoreKind
     ) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         var item = StoreWorld.item("late", priority: 1)
         (item.delay, item.timeLimit) = (3 * 86_400_000, 5_000)
         let ids = try await world.add(item, now: 1_000)
@@ -65,7 +65,7 @@ import Testing
 
     @Test(arguments: StoreKind.complete)
     func `a pause does not end a delay, but a retry does`(kind: StoreKind) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         var item = StoreWorld.item()
         item.delay = 10_000
         _ = try await world.add(item)
@@ -81,7 +81,7 @@ import Testing
     func `a delay outlasts a clock set back by a day, and one beyond the longest delay has ended`(
         kind: StoreKind
     ) async throws {
-        let world = try StoreWorld(kind)
+        let world = try await StoreWorld(kind)
         let day: Int64 = 86_400_000
         var item = StoreWorld.item()
         item.delay = day

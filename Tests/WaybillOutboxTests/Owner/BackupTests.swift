@@ -43,7 +43,7 @@ import WaybillCore
         #expect(try await copy.checkIntegrity() == "ok")
         let tally = try await copy.tally()
         #expect(tally[.paused] == backup.paused && tally[.done] + tally[.paused] == count)
-        #expect(Spool(directory: copy.directory.spool).fileNames().count == backup.files)
+        #expect(Spool(directory: try #require(copy.directory).spool).fileNames().count == backup.files)
         try await world.deliver(copy)
         #expect(try await copy.tally() == tally && world.server.requests.count == sent)
         for outbox in [copy, client, outbox] { await outbox.close() }

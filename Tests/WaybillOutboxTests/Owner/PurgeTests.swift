@@ -23,7 +23,7 @@ import WaybillCore
         let purge = try await client.purge(olderThan: .seconds(3_600))
         #expect(purge.items == 1 && purge.bytes >= 1_000_000, "\(purge)")
         #expect(try await outbox.states() == [.ready])
-        #expect(Spool(directory: outbox.directory.spool).fileNames().isEmpty)
+        #expect(Spool(directory: try #require(outbox.directory).spool).fileNames().isEmpty)
         try await world.deliver(outbox)
         #expect(try await outbox.states() == [.done])
         await client.close()
