@@ -49,7 +49,8 @@
             texts.isEmpty ? nil : "[\(texts.map { JSONText.quoted($0) }.joined(separator: ","))]"
         }
 
-        // Items with a key are inserted behind an item that does not exist; the transaction then writes their place.
+        // Creates lanes that do not exist, too. Items with a deduplication key are inserted behind an item that does not
+        // exist; the transaction then writes their place.
         private static let text: String = {
             let arrays = columns.enumerated().map { "$\($0 + 1)::\($1.1)[]" }.joined(separator: ", ")
             let names = columns.map(\.0).filter { $0 != "time_limit" }
@@ -65,10 +66,16 @@
                 }
             }
             return """
-                WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t)
+                WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
+                u AS MATERIALIZED (
+                    SELECT * FROM unnest(\(arrays)) WITH ORDINALITY AS u(\(columns.map(\.0).joined(separator: ", ")), number)),
+                lanes AS (
+                    INSERT INTO waybill.lane(name) SELECT DISTINCT u.lane FROM u
+                    WHERE NOT EXISTS(SELECT FROM waybill.lane l WHERE l.name = u.lane) ORDER BY 1
+                    ON CONFLICT DO NOTHING)
                 INSERT INTO waybill.item(\(names.joined(separator: ", ")), after, created_at)
                 SELECT \(values.joined(separator: ", ")), CASE WHEN u.dedupe_key IS NULL THEN NULL ELSE 0 END, t
-                FROM unnest(\(arrays)) WITH ORDINALITY AS u(\(columns.map(\.0).joined(separator: ", ")), number), clock
+                FROM u, clock
                 ORDER BY u.number
                 """
         }()
@@ -87,22 +94,22 @@
                 .array(of: .bytea, bodies.map { .bytea($0.body.bytes) }))
         }
 
-        /// Deletes items that this transaction has inserted, if an item with their key has ended: that is certain only
-        /// after the insertion, which waits for a transaction that ends an item with the same key.
+        /// Deletes items that this transaction has inserted, if an item with their key has ended, and returns their keys:
+        /// that is certain only after the insertion, which waits for a transaction that ends an item with the same key.
         static func deleteKnown(_ keys: [String]) -> PostgresStatement {
             PostgresStatement(
                 """
                 DELETE FROM waybill.item i USING waybill.ended e
                 WHERE i.idem_key = ANY($1) AND i.xmin = pg_current_xact_id()::xid AND e.idem_key = i.idem_key
+                RETURNING i.idem_key
                 """, .array(keys))
         }
 
-        /// Selects the items with the given idempotency keys that this transaction has not inserted.
+        /// Selects the items with the given idempotency keys.
         static func selectKnown(_ keys: [String]) -> PostgresStatement {
             PostgresStatement(
                 """
-                SELECT id, idem_key, spec, staged FROM waybill.item
-                WHERE idem_key = ANY($1) AND xmin <> pg_current_xact_id()::xid
+                SELECT id, idem_key, spec, staged FROM waybill.item WHERE idem_key = ANY($1)
                 UNION ALL SELECT id, idem_key, spec, staged FROM waybill.ended WHERE idem_key = ANY($1)
                 """, .array(keys))
         }

@@ -7,45 +7,48 @@
         static func lease(_ request: LeaseRequest, host: String, for duration: Duration) -> [PostgresStatement] {
             let running = request.running.sorted { $0.key < $1.key }
             return [
-                keep(request.token, host, duration), wake, lockLimitedLanes,
+                PostgresStatement(prepare, parameters: keeping(request.token, host, duration)),
                 PostgresStatement(
                     choose, .text(request.token), .int4(Int32(clamping: max(0, request.slots))),
                     .int4(Int32(clamping: request.slotsPerLane)), .array(running.map(\.key)),
                     .array(of: .int4, running.map { .int4(Int32(clamping: $0.value)) }),
                     request.host.map(PostgresValue.text) ?? .null(.text)),
-                due,
             ]
         }
 
         /// Keeps the leases of a worker for another lease duration. Writes nothing soon after the last time.
         static func keep(_ token: String, _ host: String, _ duration: Duration) -> PostgresStatement {
-            let milliseconds = Int64((duration / .milliseconds(1)).rounded())
-            return PostgresStatement(
-                """
-                INSERT INTO waybill.worker AS w (token, host, until) VALUES ($1, $2, waybill.wb_now() + $3)
-                ON CONFLICT (token) DO UPDATE SET until = excluded.until WHERE w.until < excluded.until - $3 / 8
-                """, .text(token), .text(host), .int8(milliseconds))
+            PostgresStatement(keepText, parameters: keeping(token, host, duration))
         }
 
-        /// Makes waiting items ready. Uses two ranges of the index, because `OR` would read all waiting items.
-        private static let wake = PostgresStatement(
+        private static func keeping(_ token: String, _ host: String, _ duration: Duration) -> [PostgresValue] {
+            [.text(token), .text(host), .int8(Int64((duration / .milliseconds(1)).rounded()))]
+        }
+
+        private static let keepText = """
+            INSERT INTO waybill.worker AS w (token, host, until) VALUES ($1, $2, waybill.wb_now() + $3)
+            ON CONFLICT (token) DO UPDATE SET until = excluded.until WHERE w.until < excluded.until - $3 / 8
             """
+
+        // Before the lease, in a statement of its own, whose changes and locks the next one then sees:
+        // 1. `kept`: keeps the leases of the worker.
+        // 2. `woken`: makes waiting items ready. Two ranges of the index, because `OR` would read all waiting items.
+        // 3. Locks the lanes with a limit for all workers: the next statement sees the leases of those that held the locks.
+        private static let prepare = """
             WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
+            kept AS (\(keepText)),
             past AS MATERIALIZED (
                 SELECT id FROM waybill.item WHERE state = 2 AND run_at <= (SELECT t FROM clock)
                 ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED),
             ahead AS MATERIALIZED (
                 SELECT id FROM waybill.item
                 WHERE state = 2 AND run_at > (SELECT t FROM clock) + \(ItemLife.longestWait)
-                ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED)
-            UPDATE waybill.item SET state = 0, rev = rev + 1
-            WHERE id = ANY(ARRAY(SELECT id FROM past UNION ALL SELECT id FROM ahead))
-            """)
-
-        /// Locks the lanes with a limit for all workers, in a statement of its own: the next one then sees the leases of
-        /// those that held the locks.
-        private static let lockLimitedLanes = PostgresStatement(
-            "SELECT name FROM waybill.lane WHERE max_running IS NOT NULL ORDER BY name FOR UPDATE")
+                ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED),
+            woken AS (
+                UPDATE waybill.item SET state = 0, rev = rev + 1
+                WHERE id = ANY(ARRAY(SELECT id FROM past UNION ALL SELECT id FROM ahead)))
+            SELECT name FROM waybill.lane WHERE max_running IS NOT NULL ORDER BY name FOR UPDATE
+            """
 
         // What can be leased, in the table `i` for the lane `o`: items to be verified, ready items, and in a blocked lane
         // one item, first one that has not failed yet, because a failure may be specific to an item.
@@ -71,6 +74,7 @@
         // 3. `chosen`: as many items, locked; those that other workers hold are skipped.
         // 4. `taken`: the lease, except of items past their deadline, which the caller ends. Its array leaves the planner
         //    no choice but the index of IDs: it expects far more rows than there are.
+        // 5. `due`: the time, and the times at which the next item or lane can be tried: a row even if nothing is leased.
         private static let choose: String = {
             let found = kinds.enumerated().map { number, kind in
                 """
@@ -116,15 +120,16 @@
                         verifying = i.state = 3
                     FROM clock
                     WHERE i.id = ANY(ARRAY(SELECT id FROM chosen)) AND NOT (i.state = 0 AND i.deadline IS NOT NULL AND i.deadline < t)
-                    RETURNING i.id, i.state, i.attempts, i.lease_no, i.verifying, i.first_at)
-                SELECT \(SharedItem.ofItem("c")), t, k.id, k.state, k.attempts, k.lease_no, k.verifying, k.first_at
-                FROM clock, chosen c LEFT JOIN taken k ON k.id = c.id
+                    RETURNING i.id, i.state, i.attempts, i.lease_no, i.verifying, i.first_at),
+                due AS MATERIALIZED (\(due))
+                SELECT \(SharedItem.ofItem("c")), t, k.id, k.state, k.attempts, k.lease_no, k.verifying, k.first_at,
+                    next_due, next_probe
+                FROM due LEFT JOIN (chosen c LEFT JOIN taken k ON k.id = c.id) ON true
                 ORDER BY c.state <> 3, CASE WHEN c.state = 3 THEN c.run_at ELSE c.rank END, c.id
                 """
         }()
 
-        /// The time, and the times at which the next item or lane can be tried.
-        private static let due: PostgresStatement = {
+        private static let due: String = {
             func suspended(_ isBlocked: Bool) -> String {
                 """
                 (SELECT min(l.rests_until) FROM waybill.lane l
@@ -133,16 +138,15 @@
                     OR EXISTS(SELECT FROM waybill.item i WHERE i.lane = l.name AND i.state = 3 AND NOT i.verifying)))
                 """
             }
-            return PostgresStatement(
-                """
-                WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t)
+            return """
                 SELECT t, least(
                     (SELECT min(run_at) FROM waybill.item WHERE state = 2),
                     (SELECT min(run_at) FROM waybill.item
                         WHERE state = 3 AND NOT verifying AND run_at > (SELECT t FROM clock)),
-                    \(suspended(false))), \(suspended(true))
+                    \(suspended(false))) AS next_due,
+                    \(suspended(true)) AS next_probe
                 FROM clock
-                """)
+                """
         }()
 
         /// What a lease has returned.
@@ -157,10 +161,13 @@
         /// Reads the rows of the statements of ``lease(_:host:for:)``.
         static func read(_ results: [PostgresRows], _ request: LeaseRequest) throws(PostgresError) -> Chosen {
             var chosen = Chosen()
-            for values in results[3].rows {
-                var item = SharedItem(values)
+            for values in results[1].rows {
                 let lease = values[SharedItem.columnCount...].map { $0 }
                 let now = lease[0].integer ?? 0
+                chosen.result.nextDue = lease[7].integer.map { $0 - now }
+                chosen.result.nextProbe = lease[8].integer.map { $0 - now }
+                guard values[0].integer != nil else { continue }
+                var item = SharedItem(values)
                 guard let id = lease[1].integer else {
                     chosen.expired.append(item.row.id)
                     continue
@@ -178,10 +185,6 @@
                 chosen.rows.append(item)
                 chosen.result.items.append(LeasedItem(item.full, effect, at: now))
             }
-            let due = results[4]
-            let now = due[0, 0].integer ?? 0
-            chosen.result.nextDue = due[0, 1].integer.map { $0 - now }
-            chosen.result.nextProbe = due[0, 2].integer.map { $0 - now }
             return chosen
         }
     }

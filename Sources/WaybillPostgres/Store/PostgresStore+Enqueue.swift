@@ -5,7 +5,7 @@
     // Enqueuing.
 
     extension PostgresStore {
-        /// Inserts items: in one round trip if none has a deduplication key, else in two.
+        /// Inserts items: in one round trip if none has a deduplication key or a known idempotency key, else in two.
         package func enqueue(_ items: [NewItem]) async throws(OutboxError) -> [EnqueuedItem] {
             guard !items.isEmpty else { return [] }
             for item in items { try Self.check(item) }
@@ -34,14 +34,14 @@
 
         private func enqueueWithoutKeys(_ items: [NewItem]) async throws(PostgresError) -> [EnqueuedItem] {
             let keys = items.map(\.idempotencyKey)
-            let statements = [
-                LaneStatements.create(Set(items.map(\.lane))), ItemInserts.insert(items, ids: nil),
-                ItemInserts.deleteKnown(keys), ItemInserts.selectKnown(keys),
-            ]
+            let statements = [ItemInserts.insert(items, ids: nil), ItemInserts.deleteKnown(keys)]
             let rows = try await main.run(statements + [ItemInserts.insertBodies(items)].compactMap(\.self))
-            var known = Self.known(rows[3])
-            let inserted = Dictionary(
-                rows[1].rows.map { ($0[1].text ?? "", $0[0].integer ?? 0) }, uniquingKeysWith: { first, _ in first })
+            var inserted = Dictionary(
+                rows[0].rows.map { ($0[1].text ?? "", $0[0].integer ?? 0) }, uniquingKeysWith: { first, _ in first })
+            for row in rows[1].rows { inserted[row[0].text ?? ""] = nil }
+            var known: [String: KnownItem] = [:]
+            let others = keys.filter { inserted[$0] == nil }
+            if !others.isEmpty { known = Self.known(try await main.run(ItemInserts.selectKnown(others))) }
             var added: [EnqueuedItem] = []
             for item in items {
                 if let found = known[item.idempotencyKey] {
@@ -60,17 +60,16 @@
         private func enqueueByPolicy(_ items: [NewItem]) async throws(PostgresError) -> [EnqueuedItem] {
             let keys = Set(items.compactMap(\.deduplicationKey)).sorted()
             let reading = [
-                LaneStatements.create(Set(items.map(\.lane))), PostgresStatement(Self.lockKeysText, .array(keys)),
-                PostgresStatement(Self.lockItemsText, .array(keys)),
+                PostgresStatement(Self.lockKeysText, .array(keys)), PostgresStatement(Self.lockItemsText, .array(keys)),
                 // After the items: a row that ends in between is found in one of the tables.
                 ItemInserts.selectKnown(items.map(\.idempotencyKey)),
                 PostgresStatement(
                     "SELECT nextval('waybill.item_id_seq') FROM generate_series(1, $1)", .int4(Int32(items.count))),
             ]
             let (added, written) = try await change(on: main, reading: reading) { rows, now in
-                var set = ChangeSet(rows[2].rows.map(SharedItem.init), now: now)
-                var known = Self.known(rows[3])
-                let ids = rows[4].rows.compactMap { $0[0].integer }
+                var set = ChangeSet(rows[1].rows.map(SharedItem.init), now: now)
+                var known = Self.known(rows[2])
+                let ids = rows[3].rows.compactMap { $0[0].integer }
                 let added = zip(items, ids).map { item, id -> EnqueuedItem in
                     if let found = known[item.idempotencyKey] { return found.result(for: item) }
                     let added = set.add(item, id: id)

@@ -324,7 +324,8 @@ extension MemoryStore.State {
         // A suspended lane remains suspended.
         if lanes[item.lane] == nil { lanes[item.lane] = LaneLife() }
         entries[lastID] = MemoryStore.Entry(
-            new: item, life: item.life(at: now), after: after, spec: item.spec, staged: item.staged, bodies: item.bodies,
+            new: item, life: item.life(at: now), after: after, spec: item.spec, staged: item.staged,
+            bodies: item.bodies,
             createdAt: now)
         entries[lastID]?.new.bodies = []
         return added
