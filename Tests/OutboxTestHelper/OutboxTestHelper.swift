@@ -17,7 +17,7 @@ import WaybillOutbox
 ///     OutboxTestHelper weak PATH URL COUNT   the same, without durability in a power cut
 ///     OutboxTestHelper stage PATH URL COUNT  the same with staged bytes; errors are reported, then retried
 ///     OutboxTestHelper full PATH URL FILE    fills the disk, tries to continue, removes FILE, and continues
-///     OutboxTestHelper rates PATH COUNT      measures the queue file that it creates there, or an empty database
+///     OutboxTestHelper rates PATH COUNT [WORKERS]  measures the queue file that it creates there, or an empty database
 ///     OutboxTestHelper list PATH             prints all items, one per line, and the integrity of the file
 ///
 /// PATH is a directory, or the URL of a PostgreSQL database; OUTBOX_LEASE_SECONDS is then the duration of a lease, and
@@ -40,7 +40,12 @@ struct OutboxTestHelper {
     }
 
     private static func work(_ task: String, _ path: String, _ rest: ArraySlice<String>) async throws(OutboxError) {
-        if task == "rates" { return try await StoreRates(path: path, count: Int(rest.last ?? "") ?? 100_000).run() }
+        if task == "rates" {
+            let numbers = rest.compactMap { Int($0) }
+            return try await StoreRates(
+                path: path, count: numbers.first ?? 100_000, workers: numbers.dropFirst().first ?? 1
+            ).run()
+        }
         var configuration = Outbox.Configuration()
         configuration.retry = OutboxRetry(maxAttempts: 1_000, baseDelay: .milliseconds(1), maxDelay: .milliseconds(20))
         configuration.retryBudget = nil

@@ -8,55 +8,59 @@ import WaybillOutbox
 struct StoreRates {
     let path: String
     let count: Int
+    /// The number of stores in PostgreSQL that work concurrently, each with connections of its own.
+    var workers = 1
 
     func run() async throws(OutboxError) {
-        let store: any OutboxStore
+        var stores: [any OutboxStore] = []
         if path.hasPrefix("postgresql://") {
-            store = try await OutboxTestHelper.sharedStore(path).open()
+            for _ in 0..<workers { stores.append(try await OutboxTestHelper.sharedStore(path).open()) }
         } else {
             FileOutput.write("fdatasync of 4 KiB at the end of a file: \(try syncs()) /s\n")
             let file = try SQLiteStore(path: path)
             let durability = try await file.durability()
             FileOutput.write("synchronous \(durability.synchronous), \(durability.journal)\n")
-            store = file
-        }
-        // Like the worker.
-        let failure = await Task(executorPreference: store.executor) { () -> OutboxError? in
-            do throws(OutboxError) {
-                try await measure(store)
-                return nil
-            } catch {
-                return error
-            }
-        }.value
-        await store.close()
-        if let failure { throw failure }
-    }
-
-    private func measure(_ store: any OutboxStore) async throws(OutboxError) {
-        let first = min(count / 4, 2_000)
-        let alone = try await seconds { () async throws(OutboxError) in
-            for number in 0..<first { _ = try await store.enqueue([Self.item(number)]) }
-        }
-        var number = first
-        let enqueue = try await seconds { () async throws(OutboxError) in
-            while number < count {
-                let page = (number..<min(number + 500, count)).map(Self.item)
-                number += page.count
-                _ = try await store.enqueue(page)
-            }
+            stores = [file]
         }
         let single = min(count / 4, 5_000)
-        let singly = try await seconds { () async throws(OutboxError) in
-            try await Self.deliver(single, slots: 1, from: store)
+        try await measure("enqueue, one at a time", single, stores) { store, _, count throws(OutboxError) in
+            for number in 0..<count { _ = try await store.enqueue([Self.item(number)]) }
         }
-        let grouped = try await seconds { () async throws(OutboxError) in
-            try await Self.deliver(count - single, slots: 512, from: store)
+        try await measure("enqueue, 500 at a time", count - single, stores) { store, _, count throws(OutboxError) in
+            for first in stride(from: 0, to: count, by: 500) {
+                _ = try await store.enqueue((first..<min(first + 500, count)).map(Self.item))
+            }
         }
-        report("enqueue, one at a time", first, alone)
-        report("enqueue, 500 at a time", count - first, enqueue)
-        report("lease and done, one at a time", single, singly)
-        report("lease and done, 512 at a time", count - single, grouped)
+        try await measure("lease and done, one at a time", single, stores) { store, worker, count throws(OutboxError) in
+            try await Self.deliver(count, slots: 1, from: store, by: "worker\(worker)")
+        }
+        try await measure("lease and done, 512 at a time", count - single, stores) {
+            store, worker, count throws(OutboxError) in
+            try await Self.deliver(count, slots: 512, from: store, by: "worker\(worker)")
+        }
+        for store in stores { await store.close() }
+    }
+
+    /// Divides the items among the stores, and reports how many per second they processed together.
+    private func measure(
+        _ name: String, _ count: Int, _ stores: [any OutboxStore],
+        _ work: @escaping @Sendable (any OutboxStore, _ worker: Int, _ count: Int) async throws(OutboxError) -> Void
+    ) async throws(OutboxError) {
+        let share = count / stores.count
+        let start = ContinuousClock.now
+        // On the executor of the store, like the worker.
+        let tasks = stores.enumerated().map { worker, store in
+            Task(executorPreference: store.executor) { () -> Result<Void, OutboxError> in
+                do throws(OutboxError) {
+                    return .success(try await work(store, worker, share))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        for task in tasks { try await task.value.get() }
+        let seconds = start.duration(to: .now) / .seconds(1)
+        FileOutput.write("\(name): \(Int(Double(share * stores.count) / max(seconds, 1e-9))) /s\n")
     }
 
     /// The number of small appends per second that the disk makes durable one after another: no commit is faster.
@@ -79,24 +83,27 @@ struct StoreRates {
     }
 
     /// Like the worker: the results of earlier items and the lease of the next ones share a transaction.
-    private static func deliver(_ count: Int, slots: Int, from store: any OutboxStore) async throws(OutboxError) {
+    private static func deliver(
+        _ count: Int, slots: Int, from store: any OutboxStore, by token: String
+    ) async throws(OutboxError) {
         let response = StoredResponse(UploadResponse(status: .ok))
         var left = count
         var changes: [ItemChange] = []
         while left > 0 || !changes.isEmpty {
             let free = min(slots, left)
-            let request = LeaseRequest(token: "t", slots: free, slotsPerLane: free)
+            let request = LeaseRequest(token: token, slots: free, slotsPerLane: free)
             let (applied, leased) = try await store.apply(changes, thenLease: request)
             guard applied.allSatisfy(\.isAccepted) else {
                 throw OutboxError(.storageFailed, "A result was not accepted.")
             }
-            guard leased.items.count == free else {
+            // Items that another worker is leasing at this moment are skipped.
+            guard leased.items.count <= free else {
                 throw OutboxError(.storageFailed, "The store leased \(leased.items.count) items, expected \(free).")
             }
             changes = leased.items.map {
                 ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber), lane: .responded, response: response)
             }
-            left -= free
+            left -= leased.items.count
         }
     }
 
@@ -104,15 +111,5 @@ struct StoreRates {
         NewItem(
             kind: "form", lane: "backend.example:443", spec: #"{"number":\#(number)}"#,
             idempotencyKey: Delivery.newIdempotencyKey(), size: 1_000)
-    }
-
-    private func report(_ name: String, _ count: Int, _ seconds: Double) {
-        FileOutput.write("\(name): \(Int(Double(count) / max(seconds, 1e-9))) /s\n")
-    }
-
-    private func seconds(_ work: () async throws(OutboxError) -> Void) async throws(OutboxError) -> Double {
-        let start = ContinuousClock.now
-        try await work()
-        return start.duration(to: .now) / .seconds(1)
     }
 }

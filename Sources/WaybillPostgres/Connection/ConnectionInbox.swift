@@ -9,6 +9,8 @@
         /// The task that waits for a batch was cancelled.
         case cancel(UInt64)
         case close(@Sendable () -> Void)
+        /// Runs a job of a Swift task on the thread.
+        case run(UnownedJob, ConnectionExecutor)
     }
 
     /// A batch with its caller.
@@ -25,10 +27,12 @@
         private struct State {
             var commands: [ConnectionCommand] = []
             var isClosed = false
+            /// Whether the thread takes commands again before it sleeps.
+            var isAwake = true
         }
 
         private let state = Locked(State())
-        /// Readable while there are commands: eventfd(2).
+        /// Readable if a command was posted while the thread slept: eventfd(2).
         let descriptor: Int32
 
         /// Returns `nil` if no file descriptor is available.
@@ -44,22 +48,39 @@
         /// - Returns: Whether there is a thread that will take it.
         @discardableResult
         func post(_ command: ConnectionCommand) -> Bool {
-            let isOpen = state.withLock { state in
-                if !state.isClosed { state.commands.append(command) }
-                return !state.isClosed
+            let (isOpen, isSleeping) = state.withLock { state in
+                guard !state.isClosed else { return (false, false) }
+                state.commands.append(command)
+                defer { state.isAwake = true }
+                return (true, !state.isAwake)
             }
-            if isOpen { eventfd_write(descriptor, 1) }
+            if isSleeping { eventfd_write(descriptor, 1) }
             return isOpen
         }
 
         /// Removes and returns all commands.
         func take() -> [ConnectionCommand] {
-            var count: eventfd_t = 0
-            unsafe eventfd_read(descriptor, &count)
-            return state.withLock { state in
+            state.withLock { state in
                 defer { state.commands = [] }
                 return state.commands
             }
+        }
+
+        /// Announces that the thread will sleep. Returns `false` if there are commands.
+        func willSleep() -> Bool {
+            state.withLock { state in
+                state.isAwake = !state.commands.isEmpty
+                return !state.isAwake
+            }
+        }
+
+        /// Announces that the thread no longer sleeps.
+        ///
+        /// - Parameter wasWoken: Whether ``descriptor`` is readable.
+        func didSleep(wasWoken: Bool) {
+            var count: eventfd_t = 0
+            if wasWoken { unsafe eventfd_read(descriptor, &count) }
+            state.withLock { $0.isAwake = true }
         }
 
         /// Refuses further commands and returns those that were not taken.
@@ -69,6 +90,23 @@
                 state.isClosed = true
                 return state.commands
             }
+        }
+    }
+
+    /// Runs tasks on the thread of a connection: they continue after a statement without a change of threads.
+    ///
+    /// All statements of the connection wait while a job runs, so a job must not block.
+    final class ConnectionExecutor: TaskExecutor {
+        private let inbox: ConnectionInbox
+
+        init(_ inbox: ConnectionInbox) {
+            self.inbox = inbox
+        }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            // After the end of the thread, the task continues elsewhere.
+            if !inbox.post(.run(job, self)) { globalConcurrentExecutor.enqueue(job) }
         }
     }
 #endif

@@ -42,8 +42,9 @@
         /// Runs until the connection is closed by its owner.
         mutating func run() {
             while true {
-                for command in inbox.take() {
-                    if let finish = perform(command) { return end(finish) }
+                var commands = inbox.take()[...]
+                while let command = commands.popFirst() {
+                    if let finish = perform(command) { return end(finish, commands) }
                 }
                 work()
                 expire(ContinuousClock.now)
@@ -59,6 +60,7 @@
             case .perform(let job): add(job)
             case .cancel(let number): stop([number], PostgresConnection.cancelled)
             case .close(let finish): return finish
+            case .run(let job, let executor): unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor())
             }
             return nil
         }
@@ -68,14 +70,15 @@
             jobs[job.batch.number] = job
         }
 
-        private mutating func end(_ finish: @Sendable () -> Void) {
+        private mutating func end(_ finish: @Sendable () -> Void, _ taken: ArraySlice<ConnectionCommand>) {
             lose(PostgresConnection.closed)
             failWaiting(PostgresConnection.closed)
             signals.finish()
-            for command in inbox.close() {
+            for command in taken + inbox.close() {
                 switch command {
                 case .perform(let job): job.finish(.failure(PostgresConnection.closed))
                 case .close(let finish): finish()
+                case .run(let job, _): globalConcurrentExecutor.enqueue(job)
                 case .cancel: break
                 }
             }
@@ -259,7 +262,9 @@
                 let events = (isReading ? POLLIN : 0) | (interest == .writing ? POLLOUT : 0)
                 descriptors.append(pollfd(fd: link.socket, events: Int16(events), revents: 0))
             }
-            _ = unsafe poll(&descriptors, nfds_t(descriptors.count), milliseconds())
+            // With commands, the socket is polled all the same: tasks that never wait must not delay its results.
+            _ = unsafe poll(&descriptors, nfds_t(descriptors.count), inbox.willSleep() ? milliseconds() : 0)
+            inbox.didSleep(wasWoken: descriptors[0].revents != 0)
             isSocketReady = descriptors.count > 1 && descriptors[1].revents != 0
         }
 

@@ -24,6 +24,8 @@
         /// What arrives on the channels of ``listen(to:)``; finished by ``close()``. At most 64 messages are kept for a
         /// reader that does not keep up. The stream has one reader.
         package let signals: AsyncStream<PostgresSignal>
+        /// An executor on the connection's thread, for tasks that perform successive statements. They must not block.
+        package let executor: any TaskExecutor
 
         /// Creates a connection, without connecting.
         ///
@@ -35,6 +37,7 @@
             self.configuration = configuration
             self.inbox = inbox
             signals = stream
+            executor = ConnectionExecutor(inbox)
             let isStarted = BlockingThread.start {
                 var thread = ConnectionThread(configuration, inbox, continuation)
                 thread.run()

@@ -8,7 +8,7 @@
     /// under the number of an earlier lease changes nothing, so that a statement may be repeated whatever became of its
     /// connection. Two connections are used: one for changes and renewals, and one for queries, purges and notifications.
     package final class PostgresStore: OutboxStore {
-        package var executor: (any TaskExecutor)? { nil }
+        package var executor: (any TaskExecutor)? { main.executor }
         package var leaseDuration: Duration? { options.leaseDuration }
         package var wakeups: AsyncStream<Void> { signals.stream() }
 
@@ -74,7 +74,9 @@
         func attempt<Value: Sendable>(
             _ work: @escaping @Sendable (_ mayBeDone: Bool) async throws(PostgresError) -> Value
         ) async throws(OutboxError) -> Value {
-            let task = Task { [self] () -> Result<Value, OutboxError> in await repeating(work) }
+            let task = Task(executorPreference: main.executor) { [self] () -> Result<Value, OutboxError> in
+                await repeating(work)
+            }
             return try await task.value.get()
         }
 
