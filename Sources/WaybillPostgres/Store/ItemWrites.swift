@@ -1,15 +1,15 @@
 #if Shared
     import FoundationEssentials
     import Waybill
+    import WaybillCore
     import WaybillOutbox
 
     /// The change of one row, as parameters of ``ItemWrites``.
     struct ItemWrite: Sendable {
         /// The row after the change.
         var item: SharedItem
-        /// The lease and the revision that the row must have.
-        let leaseBefore: Int64
-        let revisionBefore: Int64
+        /// The row before the change: as it must be, by its lease and its revision.
+        let before: SharedItem
         var resume: [UInt8]?
         var spec: String?
         var response: StoredResponse?
@@ -18,99 +18,143 @@
 
         init(_ item: SharedItem) {
             self.item = item
-            leaseBefore = item.life.leaseNumber
-            revisionBefore = item.revision
+            before = item
+        }
+
+        /// The headers as JSON.
+        var headers: String? {
+            (try? response?.headersText)?.replacing("\\u0000", with: "\\ufffd")
         }
     }
 
     /// The statements that write rows. Each takes one array per column, so that any number of rows is one statement.
+    ///
+    /// A statement has only the columns that change in one of its rows, because each column costs time. The other columns
+    /// are as they were read: each statement checks the revision of a row.
     enum ItemWrites {
-        /// The columns of ``ItemLife`` and their types, in the order of the parameters.
-        private static let life = [
-            ("state", "int2"), ("attempts", "int4"), ("lease_no", "int8"), ("verifying", "bool"), ("asked", "int2"),
-            ("run_at", "int8"), ("first_at", "int8"), ("doubtful", "bool"), ("vain", "int4"), ("reason", "text"),
-            ("deadline", "int8"),
+        /// A parameter: an array with a value for each row, which is a column of the table `u`.
+        private struct Parameter: Sendable {
+            let name: String
+            let type: PostgresType
+            /// Whether the parameter is needed for a row.
+            let isNeeded: @Sendable (ItemWrite) -> Bool
+            let value: @Sendable (ItemWrite) -> PostgresValue?
+
+            /// A parameter that is always needed, or if the condition holds.
+            init(
+                _ name: String, _ type: PostgresType,
+                if isNeeded: @escaping @Sendable (ItemWrite) -> Bool = { _ in true },
+                _ value: @escaping @Sendable (ItemWrite) -> PostgresValue?
+            ) {
+                (self.name, self.type, self.isNeeded, self.value) = (name, type, isNeeded, value)
+            }
+
+            /// A parameter that is needed if its value changes.
+            init(
+                changing name: String, _ type: PostgresType, _ value: @escaping @Sendable (SharedItem) -> PostgresValue?
+            ) {
+                self.init(name, type, if: { value($0.item) != value($0.before) }, { value($0.item) })
+            }
+
+            /// A parameter that is needed if it has a value.
+            init(
+                adding name: String, _ type: PostgresType, _ value: @escaping @Sendable (ItemWrite) -> PostgresValue?
+            ) {
+                self.init(name, type, if: { value($0) != nil }, value)
+            }
+        }
+
+        private static let parameters: [Parameter] = [
+            Parameter("id", .int8) { .int8($0.item.row.id) },
+            Parameter("lease_before", .int8) { .int8($0.before.life.leaseNumber) },
+            Parameter("rev_before", .int8) { .int8($0.before.revision) },
+            Parameter(changing: "state", .int2) { .int2(Int16($0.life.state.number)) },
+            Parameter(changing: "attempts", .int4) { .int4(Int32(clamping: $0.life.attempts)) },
+            Parameter(changing: "lease_no", .int8) { .int8($0.life.leaseNumber) },
+            Parameter(changing: "verifying", .bool) { .bool($0.life.isVerifying) },
+            Parameter(changing: "asked", .int2) { .int2(Int16($0.life.pendingRequest.rawValue)) },
+            Parameter(changing: "run_at", .int8) { .int8($0.life.runAt) },
+            Parameter(changing: "first_at", .int8) { $0.life.firstAttemptAt.map(PostgresValue.int8) },
+            Parameter(changing: "doubtful", .bool) { .bool($0.life.isDoubtful) },
+            Parameter(changing: "vain", .int4) { .int4(Int32(clamping: $0.life.failedVerifications)) },
+            Parameter(changing: "reason", .text) { ($0.life.reason?.withoutNUL).map(PostgresValue.text) },
+            Parameter(changing: "deadline", .int8) { $0.life.deadline.map(PostgresValue.int8) },
+            Parameter(changing: "token", .text) { $0.row.token.map(PostgresValue.text) },
+            // A new or reopened row with a key is behind an item that does not exist.
+            Parameter("after", .int8, if: { $0.item.row.deduplicationKey != nil }) {
+                $0.item.row.after.map(PostgresValue.int8)
+            },
+            Parameter(adding: "resume", .bytea) { $0.resume.map(PostgresValue.bytea) },
+            Parameter(adding: "spec", .text) { ($0.spec?.withoutNUL).map(PostgresValue.text) },
+            Parameter("responded", .bool, if: { $0.response != nil }) { .bool($0.response != nil) },
+            Parameter(adding: "status", .int2) { ($0.response?.status).map { .int2(Int16(clamping: $0)) } },
+            Parameter(adding: "headers", .text) { $0.headers.map(PostgresValue.text) },
+            Parameter(adding: "body", .bytea) { ($0.response?.body).map { .bytea(Array($0)) } },
+            Parameter(adding: "message", .text) { ($0.response?.message?.withoutNUL).map(PostgresValue.text) },
+            Parameter("changed_after", .bool, if: { $0.response?.sourceChangedAfterwards == true }) {
+                .bool($0.response?.sourceChangedAfterwards ?? false)
+            },
+            Parameter("freed", .bool, if: \.isFreed) { .bool($0.isFreed) },
         ]
 
-        private static let others = [
-            ("id", "int8"), ("lease_before", "int8"), ("rev_before", "int8"), ("after", "int8"), ("token", "text"),
-            ("resume", "bytea"), ("spec", "text"), ("responded", "bool"), ("status", "int2"), ("headers", "text"),
-            ("body", "bytea"), ("message", "text"), ("changed_after", "bool"), ("freed", "bool"),
+        /// The columns of a response, and what they are without one.
+        private static let ofResponse = [
+            "status": "NULL", "headers": "NULL", "body": "NULL", "message": "NULL", "changed_after": "false",
         ]
+
+        private enum Purpose: Hashable { case update, end, endInCleanLane }
+        private struct Shape: Hashable {
+            let purpose: Purpose
+            let names: [String]
+        }
+        /// The texts of the statements, by their columns: building one takes as long as performing it.
+        private static let texts = Locked<[Shape: String]>([:])
+
+        private static func statement(_ purpose: Purpose, _ writes: [ItemWrite]) -> PostgresStatement {
+            let needed = parameters.filter { writes.contains(where: $0.isNeeded) }
+            let shape = Shape(purpose: purpose, names: needed.map(\.name))
+            let text = texts.withLock { texts in
+                if let text = texts[shape] { return text }
+                let text = purpose == .update ? updateText(needed) : endText(needed, purpose == .endInCleanLane)
+                texts[shape] = text
+                return text
+            }
+            return PostgresStatement(
+                text,
+                parameters: needed.map { parameter in
+                    .array(of: parameter.type, writes.map { parameter.value($0) ?? .null(parameter.type) })
+                })
+        }
 
         /// The parameters as a table `u`, with a column `number` for their order.
-        private static let table: String = {
-            let columns = life + others
-            let arrays = columns.enumerated().map { "$\($0 + 1)::\($1.1)[]" }.joined(separator: ", ")
-            return "unnest(\(arrays)) WITH ORDINALITY AS u(\(columns.map(\.0).joined(separator: ", ")), number)"
-        }()
-
-        /// The parameter with the IDs: repeated as a condition, because then the planner uses the index.
-        private static let ids = "$\(life.count + 1)"
-
-        private static let count = life.count + others.count
-
-        private static func parameters(_ writes: [ItemWrite]) -> [PostgresValue] {
-            func column(_ type: PostgresType, _ value: (ItemWrite) -> PostgresValue?) -> PostgresValue {
-                .array(of: type, writes.map { value($0) ?? .null(type) })
-            }
-            let headers = writes.map { (try? $0.response?.headersText)?.replacing("\\u0000", with: "\\ufffd") }
-            return [
-                column(.int2) { .int2(Int16($0.item.life.state.number)) },
-                column(.int4) { .int4(Int32(clamping: $0.item.life.attempts)) },
-                column(.int8) { .int8($0.item.life.leaseNumber) },
-                column(.bool) { .bool($0.item.life.isVerifying) },
-                column(.int2) { .int2(Int16($0.item.life.pendingRequest.rawValue)) },
-                column(.int8) { .int8($0.item.life.runAt) },
-                column(.int8) { $0.item.life.firstAttemptAt.map(PostgresValue.int8) },
-                column(.bool) { .bool($0.item.life.isDoubtful) },
-                column(.int4) { .int4(Int32(clamping: $0.item.life.failedVerifications)) },
-                column(.text) { ($0.item.life.reason?.withoutNUL).map(PostgresValue.text) },
-                column(.int8) { $0.item.life.deadline.map(PostgresValue.int8) },
-                column(.int8) { .int8($0.item.row.id) },
-                column(.int8) { .int8($0.leaseBefore) },
-                column(.int8) { .int8($0.revisionBefore) },
-                column(.int8) { $0.item.row.after.map(PostgresValue.int8) },
-                column(.text) { $0.item.row.token.map(PostgresValue.text) },
-                column(.bytea) { $0.resume.map(PostgresValue.bytea) },
-                column(.text) { ($0.spec?.withoutNUL).map(PostgresValue.text) },
-                column(.bool) { .bool($0.response != nil) },
-                column(.int2) { ($0.response?.status).map { .int2(Int16(clamping: $0)) } },
-                .array(headers),
-                column(.bytea) { ($0.response?.body).map { .bytea(Array($0)) } },
-                column(.text) { ($0.response?.message?.withoutNUL).map(PostgresValue.text) },
-                column(.bool) { .bool($0.response?.sourceChangedAfterwards ?? false) },
-                column(.bool) { .bool($0.isFreed) },
-            ]
+        private static func table(_ needed: [Parameter]) -> String {
+            let arrays = needed.enumerated().map { "$\($0 + 1)::\($1.type)[]" }.joined(separator: ", ")
+            return "unnest(\(arrays)) WITH ORDINALITY AS u(\(needed.map(\.name).joined(separator: ", ")), number)"
         }
 
         /// Returns the new value of a column: the parameter, or the value that the row `i` has.
-        private static func value(_ column: String) -> String {
-            switch column {
-            case "spec", "resume": "coalesce(u.\(column), i.\(column))"
-            case "headers": "CASE WHEN u.responded THEN u.headers::jsonb ELSE i.headers END"
-            case "status", "body", "message", "changed_after":
-                "CASE WHEN u.responded THEN u.\(column) ELSE i.\(column) END"
-            case "staged": "CASE WHEN u.freed THEN '{}' ELSE i.staged END"
-            default: "u.\(column)"
+        private static func value(_ column: String, _ names: Set<String>) -> String {
+            if let none = ofResponse[column], names.contains("responded") {
+                let value = names.contains(column) ? "u.\(column)\(column == "headers" ? "::jsonb" : "")" : none
+                return "CASE WHEN u.responded THEN \(value) ELSE i.\(column) END"
             }
+            if column == "staged", names.contains("freed") { return "CASE WHEN u.freed THEN '{}' ELSE i.staged END" }
+            guard names.contains(column) else { return "i.\(column)" }
+            return ["spec", "resume"].contains(column) ? "coalesce(u.\(column), i.\(column))" : "u.\(column)"
         }
-
-        private static let attached = [
-            "spec", "resume", "headers", "status", "body", "message", "changed_after", "staged",
-        ]
-        private static let changed = life.map(\.0) + attached
 
         /// Writes rows that the transaction has locked.
-        static func update(_ writes: [ItemWrite]) -> PostgresStatement {
-            PostgresStatement(updateText, parameters: parameters(writes))
-        }
+        static func update(_ writes: [ItemWrite]) -> PostgresStatement { statement(.update, writes) }
 
-        private static let updateText = """
-            UPDATE waybill.item i
-            SET \((changed + ["after", "token"]).map { "\($0) = \(value($0))" }.joined(separator: ", ")), rev = i.rev + 1
-            FROM \(table) WHERE i.id = u.id AND i.id = ANY(\(ids)) AND i.rev = u.rev_before
-            """
+        private static func updateText(_ needed: [Parameter]) -> String {
+            let names = Set(needed.map(\.name))
+            let changes = SharedItem.names.map { ($0, value($0, names)) }.filter { $0.1 != "i.\($0.0)" && $0.0 != "id" }
+                .map { "\($0.0) = \($0.1)" }
+            return """
+                UPDATE waybill.item i SET \((changes + ["rev = i.rev + 1"]).joined(separator: ", "))
+                FROM \(table(needed)) WHERE i.id = u.id AND i.id = ANY($1) AND i.rev = u.rev_before
+                """
+        }
 
         /// Moves rows to `ended` that have the expected lease and revision, and returns their IDs.
         ///
@@ -119,28 +163,33 @@
         ///   - needsCleanLane: Whether an item stays if its lane has failures or is blocked.
         /// - Returns: The statement.
         static func end(_ writes: [ItemWrite], needsCleanLane: Bool = false) -> PostgresStatement {
-            PostgresStatement(endText, parameters: parameters(writes) + [.bool(needsCleanLane)])
+            statement(needsCleanLane ? .endInCleanLane : .end, writes)
         }
 
-        // The rows are locked in the order of their IDs, whatever plan deletes them. The number of an end is ordered by
+        // The rows are locked in the order of their IDs, whatever plan deletes them. The first parameter, the IDs, is
+        // repeated as a condition, because then the planner uses the index. The number of an end is ordered by
         // transactions, because readers see transactions as a whole: see `results(after:limit:)`.
-        private static let endText: String = {
+        private static func endText(_ needed: [Parameter], _ needsCleanLane: Bool) -> String {
+            let names = Set(needed.map(\.name))
             let columns = SharedItem.names + SharedItem.otherNames
-            let values = columns.map { column in
-                switch column {
-                case "after": "NULL"
-                case _ where changed.contains(column): value(column)
-                default: "i.\(column)"
-                }
-            }
+            let values = columns.map { $0 == "after" ? "NULL" : value($0, names) }
+            let clean = """
+                 AND NOT EXISTS (
+                    SELECT FROM waybill.lane l
+                    WHERE l.name = i.lane AND (l.blocked IS NOT NULL OR l.failures > 0 OR l.refusals > 0))
+                """
+            let bodies = """
+                ,
+                bodies AS (
+                    DELETE FROM waybill.body b USING kept
+                    WHERE b.item = kept.id AND kept.state <> \(OutboxState.failed.number))
+                """
             return """
-                WITH u AS MATERIALIZED (SELECT u.* FROM \(table)),
+                WITH u AS MATERIALIZED (SELECT u.* FROM \(table(needed))),
                 clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
                 locked AS MATERIALIZED (
                     SELECT i.id FROM waybill.item i JOIN u ON i.id = u.id
-                    WHERE i.id = ANY(\(ids)) AND i.lease_no = u.lease_before AND i.rev = u.rev_before AND NOT ($\(count + 1) AND EXISTS (
-                        SELECT FROM waybill.lane l
-                        WHERE l.name = i.lane AND (l.blocked IS NOT NULL OR l.failures > 0 OR l.refusals > 0)))
+                    WHERE i.id = ANY($1) AND i.lease_no = u.lease_before AND i.rev = u.rev_before\(needsCleanLane ? clean : "")
                     ORDER BY i.id FOR UPDATE OF i),
                 i AS (DELETE FROM waybill.item WHERE id = ANY(ARRAY(SELECT id FROM locked)) RETURNING *),
                 kept AS (
@@ -153,13 +202,10 @@
                     RETURNING id, state, size),
                 counted AS (
                     INSERT INTO waybill.tally_delta(state, items, bytes)
-                    SELECT state, count(*), \(sum("size")) FROM kept GROUP BY state),
-                bodies AS (
-                    DELETE FROM waybill.body b USING kept
-                    WHERE b.item = kept.id AND kept.state <> \(OutboxState.failed.number))
+                    SELECT state, count(*), \(sum("size")) FROM kept GROUP BY state)\(names.contains("freed") ? bodies : "")
                 SELECT id FROM kept
                 """
-        }()
+        }
 
         /// Moves ended rows back, in front of no other item with their key; the caller updates them.
         static func reopen(_ ids: [Int64]) -> PostgresStatement {

@@ -71,7 +71,8 @@
 
         // 1. `lanes`: the lanes that can be contacted, with their free slots.
         // 2. `picks`: how many items of each kind and lane are next, without locks.
-        // 3. `chosen`: as many items, locked; those that other workers hold are skipped.
+        // 3. `chosen`: as many items, locked; those that other workers hold are skipped. Few columns: the time of a lease is
+        //    that of the preparation of this statement, which grows with the columns of each part.
         // 4. `taken`: the lease, except of items past their deadline, which the caller ends. Its array leaves the planner
         //    no choice but the index of IDs: it expects far more rows than there are.
         // 5. `due`: the time, and the times at which the next item or lane can be tried: a row even if nothing is leased.
@@ -86,7 +87,7 @@
             let chosen = kinds.enumerated().map { number, kind in
                 """
                 (SELECT c.* FROM picks o, LATERAL (
-                    SELECT i.* FROM waybill.item i WHERE i.lane = o.name AND \(kind.condition) AND \(isHere)
+                    SELECT i.id, i.state, \(kind.place) AS place FROM waybill.item i WHERE i.lane = o.name AND \(kind.condition) AND \(isHere)
                     ORDER BY \(kind.order) LIMIT o.count FOR UPDATE SKIP LOCKED) c
                     WHERE o.kind = \(number))
                 """
@@ -120,12 +121,10 @@
                         verifying = i.state = 3
                     FROM clock
                     WHERE i.id = ANY(ARRAY(SELECT id FROM chosen)) AND NOT (i.state = 0 AND i.deadline IS NOT NULL AND i.deadline < t)
-                    RETURNING i.id, i.state, i.attempts, i.lease_no, i.verifying, i.first_at),
+                    RETURNING \(SharedItem.names.map { "i.\($0)" }.joined(separator: ", "))),
                 due AS MATERIALIZED (\(due))
-                SELECT \(SharedItem.ofItem("c")), t, k.id, k.state, k.attempts, k.lease_no, k.verifying, k.first_at,
-                    next_due, next_probe
+                SELECT \(SharedItem.ofItem("k")), t, c.id, c.state, c.place, next_due, next_probe
                 FROM due LEFT JOIN (chosen c LEFT JOIN taken k ON k.id = c.id) ON true
-                ORDER BY c.state <> 3, CASE WHEN c.state = 3 THEN c.run_at ELSE c.rank END, c.id
                 """
         }()
 
@@ -161,31 +160,57 @@
         /// Reads the rows of the statements of ``lease(_:host:for:)``.
         static func read(_ results: [PostgresRows], _ request: LeaseRequest) throws(PostgresError) -> Chosen {
             var chosen = Chosen()
+            var places: [(isReady: Bool, place: Int64)] = []
             for values in results[1].rows {
                 let lease = values[SharedItem.columnCount...].map { $0 }
                 let now = lease[0].integer ?? 0
-                chosen.result.nextDue = lease[7].integer.map { $0 - now }
-                chosen.result.nextProbe = lease[8].integer.map { $0 - now }
-                guard values[0].integer != nil else { continue }
-                var item = SharedItem(values)
-                guard let id = lease[1].integer else {
-                    chosen.expired.append(item.row.id)
+                chosen.result.nextDue = lease[4].integer.map { $0 - now }
+                chosen.result.nextProbe = lease[5].integer.map { $0 - now }
+                guard let id = lease[1].integer else { continue }
+                guard values[0].integer != nil else {
+                    chosen.expired.append(id)
                     continue
                 }
-                let effects = item.full.row.handle(.lease, at: now, token: request.token)
-                let life = item.life
-                // The statement and the state machine apply the same rule.
-                guard let effect = effects.first, id == item.row.id, lease[2].integer == Int64(life.state.number),
-                    lease[3].integer == Int64(life.attempts), lease[4].integer == life.leaseNumber,
-                    lease[5].bool == life.isVerifying, lease[6].integer == life.firstAttemptAt
-                else {
-                    throw PostgresError(.rejected, "The lease of item \(item.row.id) contradicts its rules.")
-                }
-                item.revision += 1
+                let item = SharedItem(values)
+                let state = OutboxState(number: Int(lease[2].integer ?? 0))
+                let effect = try effect(of: item, in: state, at: now, request.token)
                 chosen.rows.append(item)
                 chosen.result.items.append(LeasedItem(item.full, effect, at: now))
+                places.append((state == .ready, lease[3].integer ?? 0))
             }
+            let order = places.indices.sorted { first, second in
+                let (one, other) = (places[first], places[second])
+                if one.isReady != other.isReady { return other.isReady }
+                return (one.place, chosen.rows[first].row.id) < (other.place, chosen.rows[second].row.id)
+            }
+            chosen.result.items = order.map { chosen.result.items[$0] }
             return chosen
+        }
+
+        /// Returns the effect of a lease.
+        ///
+        /// - Parameters:
+        ///   - item: The item after the lease.
+        ///   - state: Its state before the lease.
+        ///   - now: The time of the lease.
+        ///   - token: The worker.
+        /// - Throws: ``PostgresError`` if the statement and the state machine do not apply the same rule.
+        private static func effect(
+            of item: SharedItem, in state: OutboxState, at now: Int64, _ token: String
+        ) throws(PostgresError) -> ItemLife.Effect {
+            var row = item.row
+            row.token = nil
+            row.life.state = state
+            row.life.isVerifying = false
+            row.life.leaseNumber -= 1
+            if state == .ready { row.life.attempts -= 1 }
+            let effects = row.handle(.lease, at: now, token: token)
+            // Not stored in this schema.
+            row.life.leasedAt = item.life.leasedAt
+            guard let effect = effects.first, row.life == item.life, row.token == item.row.token else {
+                throw PostgresError(.rejected, "The lease of item \(row.id) contradicts its rules.")
+            }
+            return effect
         }
     }
 #endif

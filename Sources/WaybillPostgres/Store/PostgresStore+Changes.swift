@@ -165,7 +165,7 @@
             for row in found.rows {
                 guard let id = row[0].integer, let write = missing[id]?.write else { continue }
                 // Only the holder of a lease reports its end.
-                if row[1].integer == write.leaseBefore, row[2].text == write.item.row.token,
+                if row[1].integer == write.before.life.leaseNumber, row[2].text == write.item.row.token,
                     row[3].integer == Int64(write.item.life.state.number)
                 {
                     ended.insert(id)
