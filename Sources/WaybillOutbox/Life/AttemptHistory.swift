@@ -87,20 +87,23 @@ package struct AttemptHistory: Sendable, Hashable {
 
     /// Adds an attempt, and removes the oldest if there are more than ``limit``.
     package mutating func append(_ attempt: OutboxAttempt) {
-        let fields: [Int64] = [
-            attempt.startedAt, attempt.endedAt - attempt.startedAt, Int64(attempt.status ?? 0), attempt.sent ?? -1,
-        ]
+        let (before, after) = parts(adding: attempt)
+        text = "\(before)\(attempt.startedAt) \(attempt.endedAt - attempt.startedAt)\(after)"
+    }
+
+    /// Returns the text with an attempt added, before and after its times, for a store that inserts them: the time of
+    /// the start, a space, and the duration.
+    package func parts(adding attempt: OutboxAttempt) -> (before: String, after: String) {
         let purpose = attempt.purpose == .delivery ? "d" : "v"
         // A type of upload may have error codes of its own.
         let result = attempt.result.split(whereSeparator: \.isNewline).joined(separator: " ")
-        let line = "\(attempt.number) \(purpose) \(fields.map { "\($0)" }.joined(separator: " ")) \(result)"
-        guard !text.isEmpty else { return text = line }
-        var lines = text.split(separator: "\n")
-        if lines.count >= Self.limit {
-            lines.removeFirst(lines.count - Self.limit + 1)
-            text = lines.joined(separator: "\n")
-        }
-        text += "\n" + line
+        var kept = text
+        let lines = text.split(separator: "\n")
+        if lines.count >= Self.limit { kept = lines.suffix(Self.limit - 1).joined(separator: "\n") }
+        return (
+            "\(kept)\(kept.isEmpty ? "" : "\n")\(attempt.number) \(purpose) ",
+            " \(attempt.status ?? 0) \(attempt.sent ?? -1) \(result)"
+        )
     }
 
     /// The attempts, the oldest first.

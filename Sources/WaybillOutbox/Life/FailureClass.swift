@@ -131,7 +131,7 @@ public struct OutboxRetry: Sendable, Hashable {
 
 extension Duration {
     /// The number of whole milliseconds.
-    var milliseconds: Int64 {
+    package var milliseconds: Int64 {
         let (whole, isTooLong) = components.seconds.multipliedReportingOverflow(by: 1_000)
         return isTooLong ? .max / 4 : whole + components.attoseconds / 1_000_000_000_000_000
     }

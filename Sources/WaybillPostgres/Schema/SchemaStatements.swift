@@ -5,7 +5,7 @@ enum SchemaStatements {
     /// The statements that lead from each version to the next; the first list begins with nothing.
     static let migrations: [[String]] = [
         [schema, clock, meta, metaRows, worker, lane, limitedLanes, item] + itemIndexes + [ended] + endedIndexes
-            + [body, bodyIndex, bodyStorage, consumer, tallyDelta]
+            + [body, bodyIndex, bodyStorage, consumer, tallyDelta, reservation, reservationIndex]
     ]
 
     private static let schema = "CREATE SCHEMA IF NOT EXISTS waybill"
@@ -38,11 +38,15 @@ enum SchemaStatements {
             rests_until bigint NOT NULL DEFAULT 0,
             failures int NOT NULL DEFAULT 0,
             refusals int NOT NULL DEFAULT 0,
-            max_running int
+            max_running int,
+            rate_count int,
+            rate_period bigint,
+            full_at bigint
         ) WITH (fillfactor = 50)
         """
 
-    private static let limitedLanes = "CREATE INDEX lane_limited ON waybill.lane(name) WHERE max_running IS NOT NULL"
+    private static let limitedLanes =
+        "CREATE INDEX lane_limited ON waybill.lane(name) WHERE \(LaneStatements.isLimited)"
 
     /// The columns that unfinished and ended items have after their `id`, so that an item can be moved between the
     /// tables. `rev` counts the changes of a row.
@@ -82,7 +86,11 @@ enum SchemaStatements {
         headers jsonb,
         body bytea,
         message text,
-        changed_after bool NOT NULL DEFAULT false
+        changed_after bool NOT NULL DEFAULT false,
+        not_before bigint,
+        leased_at bigint,
+        history text,
+        key_period bigint
         """
 
     // Unfinished items only. Vacuum often: leasing reads past dead rows.
@@ -100,7 +108,8 @@ enum SchemaStatements {
     private static let itemIndexes = [
         "CREATE INDEX item_ready ON waybill.item(lane, rank, id) WHERE state = 0 AND after IS NULL",
         "CREATE INDEX item_verify ON waybill.item(lane, run_at, id) WHERE state = 3 AND NOT verifying",
-        "CREATE INDEX item_waiting ON waybill.item(run_at) WHERE state = 2",
+        "CREATE INDEX item_waiting ON waybill.item(run_at) WHERE state = 2 AND not_before IS NULL",
+        "CREATE INDEX item_delayed ON waybill.item(not_before) WHERE state = 2 AND not_before IS NOT NULL",
         "CREATE INDEX item_held ON waybill.item(token) WHERE token IS NOT NULL",
         """
         CREATE UNIQUE INDEX item_dedupe ON waybill.item(dedupe_key)
@@ -161,4 +170,14 @@ enum SchemaStatements {
             bytes bigint NOT NULL
         )
         """
+
+    // The deduplication keys of delivered items, each until a time.
+    private static let reservation = """
+        CREATE TABLE waybill.reservation(
+            key text PRIMARY KEY,
+            item bigint NOT NULL,
+            until bigint NOT NULL
+        )
+        """
+    private static let reservationIndex = "CREATE INDEX reservation_until ON waybill.reservation(until)"
 }

@@ -14,6 +14,9 @@
         /// The rows that are in `ended` when the transaction begins.
         private var ended: Set<Int64>
         private var inserted: [(item: NewItem, id: Int64)] = []
+        /// The delivered items that reserve deduplication keys.
+        var reserved: [String: Int64] = [:]
+        private var reservations = Reservations()
 
         /// - Parameters:
         ///   - items: The locked rows. If one has a deduplication key, all unfinished rows with this key.
@@ -36,7 +39,8 @@
             }
             let isAccepted = item.life.accepts(change.event)
             if let event = change.lane { apply(event, to: item.row.lane) }
-            let (effects, freed) = apply(change.event, to: change.id)
+            let (effects, freed) = apply(
+                change.event, to: change.id, status: isAccepted ? change.response?.status : nil, sent: change.sent)
             if isAccepted, change.response != nil || change.resume != nil || change.spec != nil {
                 write(change.id) { write in
                     if let response = change.response { write.response = response }
@@ -55,7 +59,7 @@
         ///
         /// - Returns: The effects, and the staged files that are no longer needed.
         mutating func apply(
-            _ event: ItemLife.Event, to id: Int64, token: String? = nil
+            _ event: ItemLife.Event, to id: Int64, token: String? = nil, status: Int? = nil, sent: Int64? = nil
         ) -> (effects: [ItemLife.Effect], freed: [String]) {
             guard var item = items[id] else { return ([], []) }
             let before = item.life
@@ -70,8 +74,14 @@
                 item.full.row.sequence = nil
                 item.full.row.after = lastDuplicate(item.row.deduplicationKey)
             }
+            let attempt = OutboxAttempt(event, of: before, status: status, sent: sent, at: now)
+            if let attempt { item.full.row.history.append(attempt) }
+            if item.life.state == .done { reservations.add(item.row, at: now) }
             // The row as it was read has the revision that the statement expects.
-            write(id) { if !freed.isEmpty { $0.isFreed = true } }
+            write(id) { write in
+                if !freed.isEmpty { write.isFreed = true }
+                if attempt != nil { write.history = (item.row.history.text, nil) }
+            }
             items[id] = item
             if hasEnded, item.row.deduplicationKey != nil { moveUp(behind: id, to: item.row.after) }
             return (effects, freed)
@@ -102,6 +112,8 @@
                     }
                     after = lastDuplicate(item.deduplicationKey)
                 }
+            } else if item.duplicates == .keep, let delivered = item.deduplicationKey.flatMap({ reserved[$0] }) {
+                return EnqueuedItem(id: delivered, isNew: false, isDelivered: true)
             }
             var row = SharedItem(item, id: id, now: now)
             row.full.row.after = after
@@ -153,6 +165,7 @@
             if !ends.isEmpty { list.append(ItemWrites.end(ends)) }
             let updates = changed.filter { !$0.item.life.state.isTerminal }
             if !updates.isEmpty { list.append(ItemWrites.update(updates)) }
+            if let statement = reservations.statement { list.append(statement) }
             for name in changedLanes.sorted() { list.append(LaneStatements.write(name, lanes[name] ?? LaneLife())) }
             return list
         }

@@ -11,6 +11,7 @@
             ("run_at", "int8"), ("max_attempts", "int4"), ("deadline", "int8"), ("time_limit", "int8"),
             ("on_unknown", "text"), ("on_change", "text"), ("priority", "int2"), ("rank", "int8"), ("batch", "text"),
             ("tags", "text"), ("dedupe_key", "text"), ("size", "int8"), ("staged", "text"), ("host", "text"),
+            ("not_before", "int8"), ("key_period", "int8"),
         ]
 
         /// Inserts items, and returns their IDs with their idempotency keys.
@@ -34,13 +35,14 @@
             return [
                 .array(ids.map { $0.map(Optional.some) } ?? items.map { _ in nil }), texts(\.kind), texts(\.lane),
                 texts(\.spec), texts(\.idempotencyKey),
-                .array(of: .int2, items.map { .int2(Int16($0.life.state.number)) }), numbers(\.life.runAt),
+                .array(of: .int2, items.map { .int2(Int16($0.life(at: 0).state.number)) }), numbers(\.life.runAt),
                 .array(of: .int4, items.map { .int4(Int32(clamping: $0.life.maxAttempts)) }),
-                numbers(\.life.deadline), numbers { $0.timeLimit.map { min($0, .max / 4) } },
+                numbers(\.life.deadline), numbers { $0.timeLimit == nil ? nil : $0.deadline(0) },
                 texts(\.life.onUnknown.rawValue), texts(\.life.onChange.rawValue),
                 .array(of: .int2, items.map { .int2(Int16(clamping: $0.priority)) }), numbers { $0.rank(0) },
                 texts(\.batch), texts { json($0.tags) }, texts(\.deduplicationKey), numbers(\.size),
                 texts { json($0.staged) }, texts(\.host),
+                numbers { $0.life(at: 0).notBefore }, numbers(\.keyPeriod),
             ]
         }
 
@@ -58,7 +60,7 @@
                 switch name {
                 case "id": "coalesce(u.id, nextval('waybill.item_id_seq'))"
                 case "deadline": "coalesce(t + u.time_limit, u.deadline)"
-                case "rank": "t + u.rank"
+                case "rank", "not_before": "t + u.\(name)"
                 case "tags", "staged":
                     "CASE WHEN u.\(name) IS NULL THEN '{}'"
                         + " ELSE ARRAY(SELECT jsonb_array_elements_text(u.\(name)::jsonb)) END"
@@ -107,12 +109,23 @@
 
         /// Selects the items with the given idempotency keys.
         static func selectKnown(_ keys: [String]) -> PostgresStatement {
+            PostgresStatement(selectKnownText, .array(keys))
+        }
+
+        /// Also selects the reservations of deduplication keys: rows without a specification.
+        static func selectKnown(_ keys: [String], reserved: [String]) -> PostgresStatement {
             PostgresStatement(
                 """
-                SELECT id, idem_key, spec, staged FROM waybill.item WHERE idem_key = ANY($1)
-                UNION ALL SELECT id, idem_key, spec, staged FROM waybill.ended WHERE idem_key = ANY($1)
-                """, .array(keys))
+                \(selectKnownText)
+                UNION ALL SELECT item, key, NULL, NULL FROM waybill.reservation
+                    WHERE key = ANY($2) AND until > waybill.wb_now()
+                """, .array(keys), .array(reserved))
         }
+
+        private static let selectKnownText = """
+            SELECT id, idem_key, spec, staged FROM waybill.item WHERE idem_key = ANY($1)
+            UNION ALL SELECT id, idem_key, spec, staged FROM waybill.ended WHERE idem_key = ANY($1)
+            """
     }
 
     /// An item with a known idempotency key.

@@ -13,6 +13,8 @@
         var resume: [UInt8]?
         var spec: String?
         var response: StoredResponse?
+        /// The history, or its texts before and after the times of an attempt that ends now.
+        var history: (before: String, after: String?)?
         /// Whether the staged files are no longer needed.
         var isFreed = false
 
@@ -79,6 +81,8 @@
             Parameter(changing: "vain", .int4) { .int4(Int32(clamping: $0.life.failedVerifications)) },
             Parameter(changing: "reason", .text) { ($0.life.reason?.withoutNUL).map(PostgresValue.text) },
             Parameter(changing: "deadline", .int8) { $0.life.deadline.map(PostgresValue.int8) },
+            Parameter(changing: "not_before", .int8) { $0.life.notBefore.map(PostgresValue.int8) },
+            Parameter(changing: "leased_at", .int8) { $0.life.leasedAt.map(PostgresValue.int8) },
             Parameter(changing: "token", .text) { $0.row.token.map(PostgresValue.text) },
             // A new or reopened row with a key is behind an item that does not exist.
             Parameter("after", .int8, if: { $0.item.row.deduplicationKey != nil }) {
@@ -95,6 +99,8 @@
                 .bool($0.response?.sourceChangedAfterwards ?? false)
             },
             Parameter("freed", .bool, if: \.isFreed) { .bool($0.isFreed) },
+            Parameter(adding: "history", .text) { ($0.history?.before.withoutNUL).map(PostgresValue.text) },
+            Parameter(adding: "history_end", .text) { ($0.history?.after?.withoutNUL).map(PostgresValue.text) },
         ]
 
         /// The columns of a response, and what they are without one.
@@ -139,8 +145,14 @@
                 return "CASE WHEN u.responded THEN \(value) ELSE i.\(column) END"
             }
             if column == "staged", names.contains("freed") { return "CASE WHEN u.freed THEN '{}' ELSE i.staged END" }
+            if column == "history", names.contains("history_end") {
+                return """
+                    CASE WHEN u.history_end IS NULL THEN coalesce(u.history, i.history)
+                    ELSE u.history || least(i.leased_at, t) || ' ' || t - least(i.leased_at, t) || u.history_end END
+                    """
+            }
             guard names.contains(column) else { return "i.\(column)" }
-            return ["spec", "resume"].contains(column) ? "coalesce(u.\(column), i.\(column))" : "u.\(column)"
+            return ["spec", "resume", "history"].contains(column) ? "coalesce(u.\(column), i.\(column))" : "u.\(column)"
         }
 
         /// Writes rows that the transaction has locked.

@@ -3,7 +3,25 @@
 
     /// The statements for lanes.
     enum LaneStatements {
-        static let columns = "name, blocked, rests_until, failures, refusals"
+        static let columns = "name, blocked, rests_until, failures, refusals, rate_count, rate_period, full_at"
+
+        /// The lanes with a limit for all workers. Literally the condition of their index.
+        static let isLimited = "(max_running IS NOT NULL OR rate_count IS NOT NULL)"
+
+        /// Selects the lanes that have a rate, with the items that may start and the time at which the bucket is full, by
+        /// the rules of ``LaneRate``. Reads the time from `clock`.
+        static let rated = """
+            SELECT r.name, r.is_blocked, r.rests_until, r.burst, r.step, r.full_at,
+                (r.top - r.full_at) / r.step AS free
+            FROM (
+                SELECT r.*, t * 1000 + r.burst * r.step AS top,
+                    least(greatest(r.last_full_at, t * 1000), t * 1000 + r.burst * r.step) AS full_at
+                FROM clock, (
+                    SELECT l.name, l.blocked IS NOT NULL AS is_blocked, l.rests_until, l.full_at AS last_full_at, b.burst,
+                        (l.rate_period * 1000 + l.rate_count - b.burst) / (l.rate_count - b.burst + 1) AS step
+                    FROM waybill.lane l, LATERAL (SELECT greatest(1, l.rate_count / 20) AS burst) b
+                    WHERE l.rate_count IS NOT NULL) r) r
+            """
 
         /// Reads a row with ``columns``.
         static func read(_ row: [PostgresValue]) -> (name: String, life: LaneLife) {
@@ -12,6 +30,10 @@
             life.suspendedUntil = row[2].integer ?? 0
             life.failures = Int(row[3].integer ?? 0)
             life.refusals = Int(row[4].integer ?? 0)
+            if let count = row[5].integer, let period = row[6].integer {
+                life.rate = LaneRate(Int(count), per: .milliseconds(period))
+            }
+            life.bucketFullAt = row[7].integer
             return (row[0].text ?? "", life)
         }
 
@@ -46,12 +68,16 @@
         static func write(_ name: String, _ life: LaneLife) -> PostgresStatement {
             PostgresStatement(
                 """
-                INSERT INTO waybill.lane(\(columns)) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO UPDATE
+                INSERT INTO waybill.lane(\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (name) DO UPDATE
                 SET blocked = excluded.blocked, rests_until = excluded.rests_until, failures = excluded.failures,
-                    refusals = excluded.refusals
+                    refusals = excluded.refusals, rate_count = excluded.rate_count,
+                    rate_period = excluded.rate_period, full_at = excluded.full_at
                 """,
                 .text(name), life.blocked.map { .text($0.withoutNUL) } ?? .null(.text), .int8(life.suspendedUntil),
-                .int4(Int32(clamping: life.failures)), .int4(Int32(clamping: life.refusals)))
+                .int4(Int32(clamping: life.failures)), .int4(Int32(clamping: life.refusals)),
+                life.rate.map { .int4(Int32(clamping: $0.count)) } ?? .null(.int4),
+                life.rate.map { .int8($0.period.milliseconds) } ?? .null(.int8),
+                life.bucketFullAt.map(PostgresValue.int8) ?? .null(.int8))
         }
     }
 #endif

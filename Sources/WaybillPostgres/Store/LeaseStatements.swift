@@ -32,22 +32,33 @@
 
         // Before the lease, in a statement of its own, whose changes and locks the next one then sees:
         // 1. `kept`: keeps the leases of the worker.
-        // 2. `woken`: makes waiting items ready. Two ranges of the index, because `OR` would read all waiting items.
-        // 3. Locks the lanes with a limit for all workers: the next statement sees the leases of those that held the locks.
+        // 2. `woken`: makes waiting items ready. Two ranges of each index, because `OR` would read all waiting items.
+        // 3. Locks the lanes with a limit for all workers: the next statement sees the leases of those that held the locks,
+        //    and their starts.
         private static let prepare = """
             WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
             kept AS (\(keepText)),
             past AS MATERIALIZED (
-                SELECT id FROM waybill.item WHERE state = 2 AND run_at <= (SELECT t FROM clock)
+                SELECT id FROM waybill.item
+                WHERE state = 2 AND not_before IS NULL AND run_at <= (SELECT t FROM clock)
                 ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED),
             ahead AS MATERIALIZED (
                 SELECT id FROM waybill.item
-                WHERE state = 2 AND run_at > (SELECT t FROM clock) + \(ItemLife.longestWait)
+                WHERE state = 2 AND not_before IS NULL AND run_at > (SELECT t FROM clock) + \(ItemLife.longestWait)
                 ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED),
+            delayed AS MATERIALIZED (
+                SELECT id FROM waybill.item
+                WHERE state = 2 AND not_before IS NOT NULL AND not_before <= (SELECT t FROM clock)
+                ORDER BY not_before LIMIT 1000 FOR UPDATE SKIP LOCKED),
+            beyond AS MATERIALIZED (
+                SELECT id FROM waybill.item
+                WHERE state = 2 AND not_before IS NOT NULL AND not_before > (SELECT t FROM clock) + \(ItemLife.longestDelay)
+                ORDER BY not_before LIMIT 1000 FOR UPDATE SKIP LOCKED),
             woken AS (
-                UPDATE waybill.item SET state = 0, rev = rev + 1
-                WHERE id = ANY(ARRAY(SELECT id FROM past UNION ALL SELECT id FROM ahead)))
-            SELECT name FROM waybill.lane WHERE max_running IS NOT NULL ORDER BY name FOR UPDATE
+                UPDATE waybill.item SET state = 0, not_before = NULL, rev = rev + 1
+                WHERE id = ANY(ARRAY(SELECT id FROM past UNION ALL SELECT id FROM ahead
+                    UNION ALL SELECT id FROM delayed UNION ALL SELECT id FROM beyond)))
+            SELECT name FROM waybill.lane WHERE \(LaneStatements.isLimited) ORDER BY name FOR UPDATE
             """
 
         // What can be leased, in the table `i` for the lane `o`: items to be verified, ready items, and in a blocked lane
@@ -94,13 +105,15 @@
             }
             return """
                 WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
+                rated AS MATERIALIZED (\(LaneStatements.rated)),
                 lanes AS MATERIALIZED (
                     SELECT l.name, l.blocked IS NOT NULL AS is_blocked,
                         least($2, CASE WHEN l.blocked IS NULL THEN $3 ELSE least(1, $3) END - coalesce(r.count, 0),
                             l.max_running - CASE WHEN l.max_running IS NULL THEN 0 ELSE (
                                 SELECT count(*) FROM waybill.item i WHERE i.token IS NOT NULL AND i.lane = l.name)
-                            END) AS free
-                    FROM waybill.lane l LEFT JOIN unnest($4::text[], $5::int4[]) AS r(name, count) ON r.name = l.name
+                            END, q.free) AS free
+                    FROM waybill.lane l LEFT JOIN rated q ON q.name = l.name
+                    LEFT JOIN unnest($4::text[], $5::int4[]) AS r(name, count) ON r.name = l.name
                     WHERE \(isDue("l.rests_until"))),
                 found AS MATERIALIZED (
                     SELECT o.name, o.is_blocked, o.free, f.kind, f.place, f.id,
@@ -118,10 +131,15 @@
                         state = CASE WHEN i.state = 0 THEN 1 ELSE i.state END,
                         attempts = i.attempts + CASE WHEN i.state = 0 THEN 1 ELSE 0 END,
                         first_at = CASE WHEN i.state = 0 THEN coalesce(i.first_at, t) ELSE i.first_at END,
-                        verifying = i.state = 3
+                        verifying = i.state = 3, leased_at = t
                     FROM clock
                     WHERE i.id = ANY(ARRAY(SELECT id FROM chosen)) AND NOT (i.state = 0 AND i.deadline IS NOT NULL AND i.deadline < t)
                     RETURNING \(SharedItem.names.map { "i.\($0)" }.joined(separator: ", "))),
+                started AS MATERIALIZED (
+                    SELECT q.*, (SELECT count(*) FROM taken k WHERE k.lane = q.name) AS starts FROM rated q),
+                spent AS (
+                    UPDATE waybill.lane l SET full_at = s.full_at + s.starts * s.step
+                    FROM started s WHERE l.name = s.name AND s.starts > 0),
                 due AS MATERIALIZED (\(due))
                 SELECT \(SharedItem.ofItem("k")), t, c.id, c.state, c.place, next_due, next_probe
                 FROM due LEFT JOIN (chosen c LEFT JOIN taken k ON k.id = c.id) ON true
@@ -137,13 +155,25 @@
                     OR EXISTS(SELECT FROM waybill.item i WHERE i.lane = l.name AND i.state = 3 AND NOT i.verifying)))
                 """
             }
+            // Of lanes that have used up their rate. The items of this lease are still ready for this statement.
+            func nextStart(_ isBlocked: Bool) -> String {
+                """
+                (SELECT min((s.full_at + (s.starts - s.burst + 1) * s.step + 999) / 1000) FROM started s
+                    WHERE \(isBlocked ? "" : "NOT ")s.is_blocked AND s.free <= s.starts AND \(isDue("s.rests_until"))
+                    AND EXISTS(SELECT FROM waybill.item i WHERE i.lane = s.name AND i.id <> ALL(ARRAY(SELECT id FROM chosen))
+                        AND (i.state = 0 AND i.after IS NULL OR i.state = 3 AND NOT i.verifying)))
+                """
+            }
             return """
                 SELECT t, least(
-                    (SELECT min(run_at) FROM waybill.item WHERE state = 2),
+                    (SELECT min(run_at) FROM waybill.item WHERE state = 2 AND not_before IS NULL),
                     (SELECT min(run_at) FROM waybill.item
                         WHERE state = 3 AND NOT verifying AND run_at > (SELECT t FROM clock)),
-                    \(suspended(false))) AS next_due,
-                    \(suspended(true)) AS next_probe
+                    \(suspended(false)), \(nextStart(false))) AS next_due,
+                    least(
+                        \(suspended(true)), \(nextStart(true)),
+                        (SELECT min(not_before) FROM waybill.item WHERE state = 2 AND not_before IS NOT NULL)
+                    ) AS next_probe
                 FROM clock
                 """
         }()
@@ -202,11 +232,10 @@
             row.token = nil
             row.life.state = state
             row.life.isVerifying = false
+            row.life.leasedAt = nil
             row.life.leaseNumber -= 1
             if state == .ready { row.life.attempts -= 1 }
             let effects = row.handle(.lease, at: now, token: token)
-            // Not stored in this schema.
-            row.life.leasedAt = item.life.leasedAt
             guard let effect = effects.first, row.life == item.life, row.token == item.row.token else {
                 throw PostgresError(.rejected, "The lease of item \(row.id) contradicts its rules.")
             }

@@ -130,6 +130,11 @@
             item.full.row.token = row.row.token
             var write = ItemWrite(row)
             write.response = change.response
+            if let attempt = OutboxAttempt(
+                change.event, of: row.life, status: change.response?.status, sent: change.sent, at: 0)
+            {
+                write.history = row.row.history.parts(adding: attempt)
+            }
             write.isFreed = later.state != .failed && !row.staged.isEmpty
             write.item = item
             return QuickEnd(
@@ -318,16 +323,13 @@
                         """
                         SELECT \(LaneStatements.columns) FROM waybill.lane
                         WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0 OR refusals > 0
+                            OR rate_count IS NOT NULL
                         """))
             }
             return LaneStatements.read(rows).filter { $0.value != LaneLife() }
         }
 
         package func lane(_ name: String, _ event: LaneLife.Event) async throws(OutboxError) {
-            if case .setRate(.some) = event {
-                throw OutboxError(
-                    .storageFailed, "A shared outbox stores no rate of a lane. Use an outbox in a directory.")
-            }
             let statements = [LaneStatements.create([name]), LaneStatements.lock([name])]
             try await attempt { [self] (_) async throws(PostgresError) in
                 try await change(on: main, reading: statements) { rows, now in

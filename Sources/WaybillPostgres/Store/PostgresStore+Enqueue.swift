@@ -18,11 +18,6 @@
         }
 
         private static func check(_ item: NewItem) throws(OutboxError) {
-            guard item.delay == nil, item.keyPeriod == nil else {
-                throw OutboxError(
-                    .storageFailed,
-                    "A shared outbox stores no delay and no period of a deduplication key. Leave them out.")
-            }
             let texts =
                 [
                     item.kind, item.lane, item.spec, item.idempotencyKey, item.deduplicationKey ?? "", item.batch ?? "",
@@ -62,12 +57,13 @@
             let reading = [
                 PostgresStatement(Self.lockKeysText, .array(keys)), PostgresStatement(Self.lockItemsText, .array(keys)),
                 // After the items: a row that ends in between is found in one of the tables.
-                ItemInserts.selectKnown(items.map(\.idempotencyKey)),
+                ItemInserts.selectKnown(items.map(\.idempotencyKey), reserved: keys),
                 PostgresStatement(
                     "SELECT nextval('waybill.item_id_seq') FROM generate_series(1, $1)", .int4(Int32(items.count))),
             ]
             let (added, written) = try await change(on: main, reading: reading) { rows, now in
                 var set = ChangeSet(rows[1].rows.map(SharedItem.init), now: now)
+                set.reserved = Self.reserved(rows[2])
                 var known = Self.known(rows[2])
                 let ids = rows[3].rows.compactMap { $0[0].integer }
                 let added = zip(items, ids).map { item, id -> EnqueuedItem in
@@ -84,7 +80,15 @@
         }
 
         private static func known(_ rows: PostgresRows) -> [String: KnownItem] {
-            Dictionary(rows.rows.map { ($0[1].text ?? "", KnownItem($0)) }, uniquingKeysWith: { first, _ in first })
+            let items = rows.rows.filter { $0[2].text != nil }
+            return Dictionary(items.map { ($0[1].text ?? "", KnownItem($0)) }, uniquingKeysWith: { first, _ in first })
+        }
+
+        /// Returns the delivered items that reserve deduplication keys.
+        private static func reserved(_ rows: PostgresRows) -> [String: Int64] {
+            let keys = rows.rows.filter { $0[2].text == nil }
+            return Dictionary(
+                keys.map { ($0[1].text ?? "", $0[0].integer ?? 0) }, uniquingKeysWith: { first, _ in first })
         }
 
         private static let lockKeysText = lockKeys("unnest($1::text[]) AS k(key)")

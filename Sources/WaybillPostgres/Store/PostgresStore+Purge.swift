@@ -19,6 +19,7 @@
             for old in limits[1].rows.compactMap({ Self.day($0[0].text ?? "") }).sorted() where old < day {
                 count += try await attempt { [self] (_) async throws(PostgresError) in try await drop(old) }
             }
+            try await removeReservations()
             guard milliseconds < Self.millisecondsPerDay else { return count }
             while true {
                 let page = try await attempt { [side] (_) async throws(PostgresError) in
@@ -26,6 +27,16 @@
                 }
                 count += Int(page)
                 if page < Self.pageSize { return count }
+            }
+        }
+
+        private func removeReservations() async throws(OutboxError) {
+            var isLast = false
+            while !isLast {
+                isLast = try await attempt { [side] (_) async throws(PostgresError) in
+                    let statement = Reservations.removeEnded(limit: Self.pageSize)
+                    return try await side.run(statement)[0, 0].integer ?? 0 < Self.pageSize
+                }
             }
         }
 

@@ -23,7 +23,7 @@
             "kind",
             "spec", "idem_key", "priority", "batch", "tags", "resume", "created_at", "staged", "rev", "status",
             "headers",
-            "body", "message", "changed_after", "host",
+            "body", "message", "changed_after", "host", "not_before", "leased_at", "history", "key_period",
         ]
 
         /// Columns of `item` that are copied to `ended`, but are not read.
@@ -80,6 +80,10 @@
             response.message = text()
             response.sourceChangedAfterwards = flag()
             full.host = text()
+            full.row.life.notBefore = number()
+            full.row.life.leasedAt = number()
+            full.row.history = AttemptHistory(text: text())
+            full.row.keyPeriod = number()
             full.row.endedAt = number()
             full.row.sequence = number()
         }
@@ -89,9 +93,9 @@
         ///   - id: Its ID.
         ///   - now: The time of its insertion.
         init(_ item: NewItem, id: Int64, now: Int64) {
-            var row = ItemRow(id: id, lane: item.lane, life: item.life)
-            row.life.deadline = item.deadline(now)
+            var row = ItemRow(id: id, lane: item.lane, life: item.life(at: now))
             row.deduplicationKey = item.deduplicationKey
+            row.keyPeriod = item.keyPeriod
             row.size = item.size
             full = FullItemRow(
                 row, kind: item.kind, spec: item.spec, idempotencyKey: item.idempotencyKey, priority: item.priority,

@@ -15,7 +15,7 @@ import Testing
         #expect(third.isNew && third.id != first.id)
     }
 
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `a key stays reserved for its period after the delivery, also after a purge`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         var item = StoreWorld.item("a", key: "k")
@@ -34,7 +34,7 @@ import Testing
         #expect(try await world.at(15_000).enqueue([StoreWorld.item("d", key: "k")])[0].isNew)
     }
 
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `a failed or cancelled item reserves no key`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         for end in [ItemLife.Ending.refused("status400"), .aborted] {

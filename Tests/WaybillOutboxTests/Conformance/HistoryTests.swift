@@ -5,7 +5,7 @@ import Testing
 
 /// The attempts of an item, by the rules of every store.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct HistoryTests {
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `each attempt is stored with its times, result, status and bytes`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
@@ -17,7 +17,7 @@ import Testing
                 id, .ended(.transient("status503", delay: 10), lease: first.number), response: response, sent: 77)
         ])
         _ = try await world.lease(now: 4_000)
-        let isShared = kind == .shared
+        let isShared = StoreKind.withLeaseDuration.contains(kind)
         #expect(try await world.recover(as: "another") == 1)
         let lost = isShared ? 4_000 + StoreWorld.leaseDuration.milliseconds : 4_000
         let third = try await world.lease(now: lost + 1_000)[0].held
@@ -43,7 +43,7 @@ import Testing
         #expect(try await world.store.detail(id) == nil)
     }
 
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `the newest twenty attempts are kept, also after a retry`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
@@ -59,7 +59,7 @@ import Testing
         #expect(attempts.filter { $0.result != "stopped" }.map(\.result) == ["status400"])
     }
 
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `an ignored report adds no attempt`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]

@@ -5,7 +5,7 @@ import Testing
 
 /// Rates of lanes, by the rules of every store.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct RateTests {
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `a lane starts no more than its rate, and reports when it starts the next`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         try await world.store.lane("slow:80", .setRate(LaneRate(2, per: .seconds(10))))
@@ -22,7 +22,7 @@ import Testing
         #expect(third.items.map(\.spec) == ["c"] && third.nextDue == nil)
     }
 
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `a restart grants no additional starts`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         try await world.store.lane("h:80", .setRate(LaneRate(1, per: .seconds(60))))
@@ -33,7 +33,7 @@ import Testing
         #expect(try await next.lease(now: 61_000).map(\.spec) == ["b"])
     }
 
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `an item that ends at its lease, and one of another lane, spend nothing`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         try await world.store.lane("h:80", .setRate(LaneRate(1, per: .seconds(60))))
@@ -45,7 +45,7 @@ import Testing
         #expect(try await world.lease(now: 1_000).map(\.spec) == ["a"])
     }
 
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `a rate is reported until it is removed`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         let rate = LaneRate(7, per: .milliseconds(1_500))

@@ -44,7 +44,7 @@ import Testing
         #expect(try await world.store.results(after: 0, limit: 9).map(\.item.id.rawValue) == [ids[0]])
     }
 
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `a delayed item is leased after its delay, and a run until idle does not wait for it`(
         kind: StoreKind
     ) async throws {
@@ -63,7 +63,7 @@ import Testing
         #expect(try await world.at(start).lease(request).items.map(\.spec) == ["soon", "late"])
     }
 
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `a pause does not end a delay, but a retry does`(kind: StoreKind) async throws {
         let world = try await StoreWorld(kind)
         var item = StoreWorld.item()
@@ -77,7 +77,7 @@ import Testing
         #expect(try await world.lease(now: 9_999).count == 1)
     }
 
-    @Test(arguments: StoreKind.complete)
+    @Test(arguments: StoreKind.allCases)
     func `a delay outlasts a clock set back by a day, and one beyond the longest delay has ended`(
         kind: StoreKind
     ) async throws {

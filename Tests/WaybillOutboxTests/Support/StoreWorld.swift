@@ -17,9 +17,6 @@ enum StoreKind: Sendable {
     case shared
     case postgres
 
-    /// The stores that keep delays, histories, rates and periods of keys.
-    static let complete: [StoreKind] = [.memory, .disk, .shared]
-
     static var allCases: [StoreKind] { [.memory, .disk] + withLeaseDuration }
 
     /// The stores of several machines.
