@@ -11,7 +11,7 @@ struct SimulatedMachine {
         "libsqlite3-dev", "libpng-dev", "libwebp-dev", "libheif-examples", "libpq-dev", "postgresql", "curl",
         "ca-certificates", "openssl",
         "stunnel4", "nginx", "tinyproxy-bin", "microsocks", "haproxy", "caddy", "apache2-bin", "strace", "e2fsprogs",
-        "util-linux", "mount", "python3-venv", "nodejs", "golang-go", "php-cli",
+        "util-linux", "mount", "python3-venv", "python3-psycopg", "nodejs", "golang-go", "php-cli",
     ]
     static let browserPackages = ["chromium", "chromium-driver"]
     static let debian = buildPackages + testPackages + browserPackages
