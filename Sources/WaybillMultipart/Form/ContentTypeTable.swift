@@ -83,7 +83,8 @@ public struct ContentTypeTable: Sendable, Hashable, ExpressibleByDictionaryLiter
 }
 
 extension ContentTypeTable {
-    fileprivate static let standardTypes: [String: String] = {
+    /// The types of the built-in table by extension.
+    package static let standardTypes: [String: String] = {
         var types: [String: String] = [:]
         for (type, fileExtensions) in rows {
             for fileExtension in fileExtensions.split(separator: " ") { types[String(fileExtension)] = type }

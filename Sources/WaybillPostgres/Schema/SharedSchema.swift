@@ -2,7 +2,14 @@
     /// Creates and migrates the tables of a shared outbox.
     package enum SharedSchema {
         /// The version that this program writes.
-        package static var version: Int64 { Int64(SchemaStatements.migrations.count) }
+        package static var version: Int64 { Int64(migrations.count) }
+
+        /// The statements that lead from each version to the next; the first list begins with nothing.
+        static let migrations: [[String]] = {
+            var migrations = SchemaStatements.migrations
+            migrations[0] += SQLFunctions.statements
+            return migrations
+        }()
 
         /// Creates the tables, or migrates those of an older version. Concurrent calls wait for each other.
         ///
@@ -10,6 +17,17 @@
         ///
         /// - Throws: ``PostgresError``; of the kind `wrongSchema` if a newer program has excluded this version.
         package static func prepare(_ connection: PostgresConnection) async throws(PostgresError) {
+            try await prepare(connection, migrations)
+        }
+
+        /// - Parameters:
+        ///   - connection: The connection.
+        ///   - migrations: The statements of a release, as ``migrations``.
+        /// - Throws: ``PostgresError``, as ``prepare(_:)``.
+        static func prepare(
+            _ connection: PostgresConnection, _ migrations: [[String]]
+        ) async throws(PostgresError) {
+            let version = Int64(migrations.count)
             try await connection.transaction { transaction throws(PostgresError) in
                 let state = try await transaction.run([lock, findMeta])[1]
                 var found: Int64 = 0
@@ -18,13 +36,14 @@
                     found = versions[0, 0].integer ?? 0
                     guard versions[0, 1].integer ?? 0 <= version else { throw tooNew(found) }
                 }
-                let missing = SchemaStatements.migrations.dropFirst(Int(found)).joined()
+                let missing = migrations.dropFirst(Int(found)).joined()
                 try await transaction.run(missing.map { PostgresStatement($0) } + [raiseBase])
             }
         }
 
         // The number has no meaning; it is the same for all versions.
-        static let lock = PostgresStatement("SELECT pg_advisory_xact_lock(8243187519231)")
+        static let lockNumber: Int64 = 8_243_187_519_231
+        static let lock = PostgresStatement("SELECT pg_advisory_xact_lock(\(lockNumber))")
         private static let findMeta = PostgresStatement("SELECT to_regclass('waybill.meta') IS NOT NULL")
         private static let readVersions = PostgresStatement(
             """
