@@ -193,6 +193,10 @@
                             others := ARRAY(SELECT i.id FROM waybill.item i WHERE i.dedupe_key = deduplication_key);
                             PERFORM waybill.wb_cancel(others);
                             last_item := waybill.wb_last(deduplication_key);
+                        ELSIF duplicates = 'keep' THEN
+                            id := (SELECT r.item FROM waybill.reservation r
+                                WHERE r.key = deduplication_key AND r.until > waybill.wb_now());
+                            EXIT WHEN id IS NOT NULL;
                         END IF;
                     END IF;
                     now := waybill.wb_now();

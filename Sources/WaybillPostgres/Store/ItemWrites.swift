@@ -190,12 +190,6 @@
                     SELECT FROM waybill.lane l
                     WHERE l.name = i.lane AND (l.blocked IS NOT NULL OR l.failures > 0 OR l.refusals > 0))
                 """
-            let bodies = """
-                ,
-                bodies AS (
-                    DELETE FROM waybill.body b USING kept
-                    WHERE b.item = kept.id AND kept.state <> \(OutboxState.failed.number))
-                """
             return """
                 WITH u AS MATERIALIZED (SELECT u.* FROM \(table(needed))),
                 clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
@@ -214,7 +208,10 @@
                     RETURNING id, state, size),
                 counted AS (
                     INSERT INTO waybill.tally_delta(state, items, bytes)
-                    SELECT state, count(*), \(sum("size")) FROM kept GROUP BY state)\(names.contains("freed") ? bodies : "")
+                    SELECT state, count(*), \(sum("size")) FROM kept GROUP BY state),
+                bodies AS (
+                    DELETE FROM waybill.body b USING kept
+                    WHERE b.item = kept.id AND kept.state <> \(OutboxState.failed.number))
                 SELECT id FROM kept
                 """
         }

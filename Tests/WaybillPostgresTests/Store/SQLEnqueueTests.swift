@@ -155,6 +155,21 @@
             #expect(try await world.value("SELECT count(*) FROM waybill.item") == 1)
         }
 
+        @Test func `a key that a delivered item reserves is kept, and others are enqueued`() async throws {
+            let world = try await SharedWorld()
+            let store = try await world.open()
+            var items = SharedWorld.items(1)
+            items[0].deduplicationKey = "k"
+            items[0].keyPeriod = 60_000
+            let first = try await store.enqueue(items)[0].id
+            #expect(try await SharedWorld.deliverAll(store, "w") == [first])
+            let enqueue = "FROM waybill.enqueue('https://a.example/', deduplication_key => 'k')"
+            #expect(try await world.value("SELECT id \(enqueue) WHERE NOT is_new") == first)
+            #expect(try await world.value("SELECT count(*) FROM waybill.item") == 0)
+            try await world.replaceClock("\(SharedWorld.clock) + 60001")
+            #expect(try await world.value("SELECT count(*) \(enqueue) WHERE is_new") == 1)
+        }
+
         @Test func `a role with one grant can enqueue, and nothing else`() async throws {
             let world = try await SharedWorld()
             // Roles belong to the server of all tests.

@@ -173,7 +173,6 @@
             for number in 0..<3 as Range<Int64> {
                 try await world.replaceClock("\(number * day + 5)::bigint")
                 var items = SharedWorld.items(2)
-                items[0].staged = ["b\(number)"]
                 items[0].bodies = [StagedBody(name: "b\(number)", bytes: [1])]
                 _ = try await store.enqueue(items)
                 #expect(try await world.value("SELECT count(*) FROM waybill.body") == 1)
