@@ -118,7 +118,7 @@ import Testing
         #expect(run.errorText.contains("still missing after the installation: binutils."))
     }
 
-    @Test(arguments: ["nginx", "haproxy", "caddy", "postgresql"])
+    @Test(arguments: ["nginx", "haproxy", "caddy", "postgresql", "pgbouncer"])
     func `a service that setup has installed is stopped, and one that was installed before is not`(
         _ service: String
     ) async throws {

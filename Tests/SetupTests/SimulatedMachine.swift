@@ -8,9 +8,9 @@ struct SimulatedMachine {
     static let buildPackages = ["libcurl4-openssl-dev", "libjpeg-dev", "libstdc++-12-dev", "binutils", "git"]
     /// The packages that `Scripts/setup` needs in addition, without the browser.
     static let testPackages = [
-        "libsqlite3-dev", "libpng-dev", "libwebp-dev", "libheif-examples", "libpq-dev", "postgresql", "curl",
-        "ca-certificates", "openssl",
-        "stunnel4", "nginx", "tinyproxy-bin", "microsocks", "haproxy", "caddy", "apache2-bin", "strace", "e2fsprogs",
+        "libsqlite3-dev", "libpng-dev", "libwebp-dev", "libheif-examples", "libpq-dev", "postgresql",
+        "pgbouncer", "curl", "ca-certificates", "openssl", "stunnel4", "nginx", "tinyproxy-bin", "microsocks",
+        "haproxy", "caddy", "apache2-bin", "strace", "e2fsprogs",
         "util-linux", "mount", "python3-venv", "python3-psycopg", "nodejs", "golang-go", "php-cli",
     ]
     static let browserPackages = ["chromium", "chromium-driver"]

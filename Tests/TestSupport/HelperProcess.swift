@@ -100,7 +100,7 @@ package final class HelperProcess: Sendable {
         return child
     }
 
-    private static func find(_ program: String) throws -> String {
+    static func find(_ program: String) throws -> String {
         let path = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? ""
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/bin"]
         guard let folder = folders.first(where: { unsafe access("\($0)/\(program)", X_OK) == 0 }) else {
@@ -111,7 +111,7 @@ package final class HelperProcess: Sendable {
 
     /// Returns a free port below the ephemeral range, so that no connection of a concurrent test is assigned it by
     /// chance.
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 10_000..<32_000)
             let socket = cts_connect(UInt16(port), 1)

@@ -22,7 +22,7 @@ struct HelperTests {
     }
 
     @Test func `a program that ends with its input is ended, and keeps running while the input is open`() async throws {
-        let words = ["-c", PostgresServer.endWithInput, "sh", "sh", "-c", "echo ready; exec sleep 600"]
+        let words = ["-c", PostgresServer.endWithInput(), "sh", "sh", "-c", "echo ready; exec sleep 600"]
         let kept = try ChildProcess("sh", words, keepsInputOpen: true)
         try await kept.waitUntil { $0.text == "ready\n" }
         let ended = try await ChildProcess.run("sh", words)

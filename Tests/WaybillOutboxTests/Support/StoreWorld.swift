@@ -16,13 +16,15 @@ enum StoreKind: Sendable {
     /// A store of several machines in memory, whose leases end unless their worker renews them.
     case shared
     case postgres
+    /// PostgreSQL behind PgBouncer in transaction mode.
+    case pooled
 
     static var allCases: [StoreKind] { [.memory, .disk] + withLeaseDuration }
 
     /// The stores of several machines.
     static var withLeaseDuration: [StoreKind] {
         #if Shared
-            PostgresServer.isExpected ? [.shared, .postgres] : [.shared]
+            [.shared] + (PostgresServer.isExpected ? [.postgres] : []) + (PgBouncer.isExpected ? [.pooled] : [])
         #else
             [.shared]
         #endif
@@ -52,9 +54,9 @@ final class StoreWorld: Sendable {
         case .shared:
             self.init(kind, clock, MemoryStore(leaseDuration: Self.leaseDuration, now: { clock.value }))
         case .disk: try self.init(clock, copying: nil)
-        case .postgres:
+        case .postgres, .pooled:
             #if Shared
-                try await self.init(clock, PostgresServer.shared.makeDatabase(), isNew: true)
+                try await self.init(kind, clock, PostgresServer.shared.makeDatabase(), isNew: true)
             #else
                 fatalError("The trait Shared is disabled.")
             #endif
@@ -85,8 +87,10 @@ final class StoreWorld: Sendable {
 
     #if Shared
         /// A store in a database, with the connections of another process.
-        private init(_ clock: Watched<Int64>, _ database: PostgresDatabase, isNew: Bool) async throws {
-            (kind, self.clock, directory, self.database) = (.postgres, clock, nil, database)
+        private init(
+            _ kind: StoreKind, _ clock: Watched<Int64>, _ database: PostgresDatabase, isNew: Bool
+        ) async throws {
+            (self.kind, self.clock, directory, self.database) = (kind, clock, nil, database)
             let connection = try PostgresConnection(PostgresConfiguration(PostgresAddress(database.url)))
             clockConnection = connection
             if isNew { try await Self.replaceClock(connection) }
@@ -94,7 +98,9 @@ final class StoreWorld: Sendable {
             options.leaseDuration = Self.leaseDuration
             // Other tests use the same server, and their transactions are older.
             options.resultPatience = .seconds(60)
-            store = try await PostgresStore(database.url, options: options)
+            options.usesPooler = kind == .pooled
+            let url = kind == .pooled ? try await PgBouncer.shared.url(database) : database.url
+            store = try await PostgresStore(url, options: options)
         }
 
         /// Replaces the clock of the server by a row.
@@ -116,9 +122,9 @@ final class StoreWorld: Sendable {
         switch kind {
         case .disk: return try StoreWorld(clock, copying: directory)
         case .memory, .shared: return self
-        case .postgres:
+        case .postgres, .pooled:
             #if Shared
-                if let database { return try await StoreWorld(clock, database, isNew: false) }
+                if let database { return try await StoreWorld(kind, clock, database, isNew: false) }
             #endif
             return self
         }
