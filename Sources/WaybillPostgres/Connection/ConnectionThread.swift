@@ -25,6 +25,10 @@
         /// The number of the batch with which a new connection begins to listen. No caller waits for it.
         private static let listening: UInt64 = 0
         private var failures = 0
+        /// The host to which to connect: the last one that accepted a connection, or the one after the last that did not.
+        private var host = 0
+        /// The failures of the hosts that were tried since the last connection.
+        private var refusals: [PostgresError] = []
         private var retryTime = ContinuousClock.now
         private static let commandsPerFlush = 64
         private static let retryDelay = Backoff(from: .milliseconds(200), to: .seconds(10))
@@ -97,12 +101,15 @@
             }
         }
 
+        private var hostLimit: Duration { configuration.connectLimit / configuration.address.hosts.count }
+
         private mutating func connect() {
-            guard let link = PostgresLink(configuration.keywords) else {
+            let hosts = configuration.address.hosts
+            guard let link = PostgresLink(configuration.keywords(hosts[host])) else {
                 return failToConnect(PostgresError(.connectionLost, "No memory is available for a connection."))
             }
             self.link = link
-            phase = .connecting(until: ContinuousClock.now + configuration.connectLimit)
+            phase = .connecting(until: ContinuousClock.now + hostLimit)
             // libpq has called connect(2): first the socket must become writable.
             interest = .writing
             if link.socket < 0 { failToConnect(PostgresError(connecting: link.message)) }
@@ -115,6 +122,7 @@
             guard next == .nothing else { return }
             phase = .open
             failures = 0
+            refusals = []
             if !channels.isEmpty {
                 let statements = channels.sorted().map(PostgresStatement.listen)
                 pipeline.addFirst(Pipeline.Batch(number: Self.listening, statements: statements))
@@ -122,7 +130,18 @@
             exchange()
         }
 
+        /// Tries the next host. After the last one, what waits for a connection fails.
         private mutating func failToConnect(_ error: PostgresError) {
+            let count = configuration.address.hosts.count
+            host = (host + 1) % count
+            refusals.append(error)
+            guard refusals.count >= count else {
+                link?.close()
+                (link, phase, interest) = (nil, .idle, .nothing)
+                return connect()
+            }
+            let error = PostgresError(refusals)
+            refusals = []
             lose(error)
             failWaiting(error)
         }
@@ -177,6 +196,11 @@
                     finish(finished.number, finished.result)
                     // A connection that cannot listen was closed.
                     if self.link == nil { return false }
+                    // The server became a standby, or its administrator forbids changes: another one may accept them.
+                    if case .failure(let error) = finished.result, error.kind == .readOnly {
+                        lose(error)
+                        return false
+                    }
                 } catch {
                     lose(PostgresError(.connectionLost, "PostgreSQL sent a response that was not expected."))
                     return false
@@ -197,7 +221,9 @@
             case .success: signals.yield(.reconnected)
             // The connection that was lost will be replaced.
             case .failure where link == nil: break
-            case .failure(let error): failToConnect(error)
+            case .failure(let error):
+                lose(error)
+                failWaiting(error)
             }
         }
 
@@ -243,7 +269,7 @@
             if case .connecting(let end) = phase, now >= end {
                 failToConnect(
                     PostgresError(
-                        .connectionLost, "PostgreSQL did not accept a connection within \(configuration.connectLimit).")
+                        .connectionLost, "PostgreSQL did not accept a connection within \(hostLimit).")
                 )
             }
             let late = jobs.values.filter { $0.deadline <= now }.map(\.batch.number)

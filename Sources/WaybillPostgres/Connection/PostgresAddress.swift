@@ -4,19 +4,35 @@
 
     /// The URL of a database. It prints without its password.
     package struct PostgresAddress: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
-        /// The URL with its password.
+        /// The parameters of libpq that select one server.
+        struct Host: Sendable, Hashable {
+            let parameters: [String: String]
+        }
+
+        /// The URL with its password, without the parameters of Waybill.
         let url: Secret
+        /// The servers, in the order of the URL; at least one. libpq would try them in one attempt, in which a server that
+        /// does not respond has no time limit of its own.
+        let hosts: [Host]
+        /// Whether the URL has the parameter `pooler=transaction`.
+        package let usesPooler: Bool
         /// The URL without passwords and options.
         package let description: String
         package var debugDescription: String { description }
 
-        /// - Parameter url: `postgresql://user:password@host:port/database?option=value`, with the options of libpq; for
-        ///   a socket in a directory, `postgresql:///database?host=/directory`.
+        /// - Parameter url: `postgresql://user:password@host:port/database?option=value`, with the options of libpq and
+        ///   `pooler=transaction`; for a socket in a directory, `postgresql:///database?host=/directory`.
         /// - Throws: ``PostgresError`` of the kind `invalidURL`.
         package init(_ url: String) throws(PostgresError) {
-            guard url.hasPrefix("postgresql://") || url.hasPrefix("postgres://"), !url.utf8.contains(0),
-                let parts = unsafe wb_pg_parse(url)
-            else { throw PostgresError(.invalidURL, Self.remedy) }
+            guard let scheme = Self.schemes.first(where: url.hasPrefix), !url.utf8.contains(0) else {
+                throw PostgresError(.invalidURL, Self.remedy)
+            }
+            let (stripped, pooler) = Self.removePooler(url, scheme)
+            guard pooler.allSatisfy({ $0 == "transaction" }) else {
+                throw PostgresError(.invalidURL, "The parameter pooler in the URL of PostgreSQL must be transaction.")
+            }
+            usesPooler = !pooler.isEmpty
+            guard let parts = unsafe wb_pg_parse(stripped) else { throw PostgresError(.invalidURL, Self.remedy) }
             defer { unsafe wb_pg_parts_free(parts) }
             func part(_ keyword: String) -> String? {
                 guard let value = unsafe wb_pg_part(parts, keyword) else { return nil }
@@ -29,15 +45,59 @@
             guard !host.contains("@"), ports.allSatisfy({ UInt16($0) != nil }) else {
                 throw PostgresError(.invalidURL, Self.remedy)
             }
+            guard let hosts = Self.hosts(part) else {
+                throw PostgresError(
+                    .invalidURL, "The numbers of hosts, addresses and ports in the URL of PostgreSQL are different.")
+            }
             let isDirectory = host.hasPrefix("/")
             let user = part("user").map { $0 + (part("password") == nil ? "" : ":\(Secret.placeholder)") + "@" } ?? ""
             let port = part("port").map { isDirectory ? "&port=\($0)" : ":\($0)" } ?? ""
             description =
                 "postgresql://" + user + (isDirectory ? "" : host + port) + "/" + (part("dbname") ?? "")
                 + (isDirectory ? "?host=\(host)\(port)" : "")
-            self.url = .secret(url)
+            self.url = .secret(stripped)
+            self.hosts = hosts
         }
 
+        /// Splits the lists of hosts as libpq does: one port is that of all hosts.
+        private static func hosts(_ part: (String) -> String?) -> [Host]? {
+            let lists = ["host", "hostaddr", "port"].map { name in
+                (name, (part(name) ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init))
+            }
+            let count = max(1, lists[0].1.count, lists[1].1.count)
+            guard lists.allSatisfy({ [0, 1, count].contains($0.1.count) }) else { return nil }
+            for (name, list) in lists where name != "port" && list.count == 1 && count > 1 && list != [""] {
+                return nil
+            }
+            return (0..<count).map { index in
+                var parameters: [String: String] = [:]
+                for (name, list) in lists where part(name) != nil {
+                    parameters[name] = list.count == 1 ? list[0] : list[index]
+                }
+                return Host(parameters: parameters)
+            }
+        }
+
+        /// Removes the parameters `pooler`, which libpq would refuse.
+        ///
+        /// - Returns: The rest, and the values of the parameters.
+        private static func removePooler(_ url: String, _ scheme: String) -> (rest: String, values: [Substring]) {
+            // The user information, which may contain "?", ends at the first "@" before a "/".
+            let start = url.index(url.startIndex, offsetBy: scheme.count)
+            let end = url[start...].firstIndex { $0 == "@" || $0 == "/" }
+            let host = end.flatMap { url[$0] == "@" ? $0 : nil } ?? start
+            guard let query = url[host...].firstIndex(of: "?") else { return (url, []) }
+            let all = url[url.index(after: query)...].split(separator: "&", omittingEmptySubsequences: false)
+            let values = all.compactMap { parameter -> Substring? in
+                let pair = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                return pair[0] == "pooler" ? pair.count == 2 ? pair[1] : "" : nil
+            }
+            guard !values.isEmpty else { return (url, []) }
+            let rest = all.filter { $0 != "pooler" && !$0.hasPrefix("pooler=") }
+            return (String(url[..<query]) + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&")), values)
+        }
+
+        private static let schemes = ["postgresql://", "postgres://"]
         private static let remedy =
             "The URL of PostgreSQL is invalid. Use postgresql://user:password@host:5432/database, and percent-encode"
             + " special characters of the password."
@@ -50,8 +110,9 @@
         package var applicationName: String
         /// Whether statements are prepared on their first use. Disable it for a pooler in transaction mode, such as
         /// PgBouncer before version 1.21.
-        package var preparesStatements = true
-        /// The time limit for connecting. Looking up the host name counts, but is not interrupted.
+        package var preparesStatements: Bool
+        /// The time limit for connecting, divided among the hosts of the URL. Looking up a host name counts, but is not
+        /// interrupted.
         package var connectLimit = Duration.seconds(10)
         /// The time limit for statements, from the call until the result, including connecting.
         package var statementLimit = Duration.seconds(30)
@@ -59,6 +120,7 @@
         package init(_ address: PostgresAddress, applicationName: String = "waybill") {
             self.address = address
             self.applicationName = applicationName
+            preparesStatements = !address.usesPooler
         }
 
         // The tables of a queue change faster than their statistics: each statement has an index, and planning costs more
@@ -68,7 +130,7 @@
         ]
 
         /// The parameters for libpq. Those of the URL, in `dbname`, override those before it.
-        var keywords: [(name: String, value: String)] {
+        func keywords(_ host: PostgresAddress.Host) -> [(name: String, value: String)] {
             var list = [
                 ("application_name", applicationName),
                 // A server that became a standby is an error.
@@ -88,6 +150,7 @@
                 list.append(("options", (options + Self.planning).joined(separator: " ")))
             }
             list.append(("dbname", address.url.value))
+            list += host.parameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
             // Strings are UTF-8.
             list.append(("client_encoding", "UTF8"))
             return list

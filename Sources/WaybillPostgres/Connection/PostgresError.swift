@@ -23,6 +23,10 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case closed
         /// The URL of the server is invalid.
         case invalidURL
+        /// No connection with TLS is possible: a certificate is not trusted, or a file of a certificate cannot be used.
+        case untrusted
+        /// A pooler in transaction mode is between this program and the server, and the URL does not say so.
+        case poolerNotDeclared
         /// The server rejected the statement or the user for another reason: repeating it will not help.
         case rejected
     }
@@ -52,9 +56,12 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     ///   - function: The function in the server's source that reported the failure.
     package init(sqlState: String?, message: String, constraint: String? = nil, function: String? = nil) {
         kind = Self.kind(sqlState, function)
+        // PgBouncer knows no parameter `options`.
+        if sqlState == "08P01", message.hasPrefix("unsupported startup parameter") { kind = .poolerNotDeclared }
+        // The functions of the log of a standby.
+        if sqlState == "55000", message.contains("recovery is in progress") { kind = .readOnly }
         self.sqlState = sqlState
-        let isFromPooler = sqlState == "26000" || sqlState == "42P05"
-        self.message = isFromPooler ? "\(message). Disable prepared statements if a pooler is in between." : message
+        self.message = message
         self.constraint = constraint
     }
 
@@ -76,6 +83,8 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case "42P01", "42703": return .wrongSchema
         // `statement_timeout`, `lock_timeout`, or a cancellation by an administrator.
         case "57014", "55P03": return .timeLimit
+        // A prepared statement does not exist, or exists already: PgBouncer has passed this transaction to another session.
+        case "26000", "42P05": return .poolerNotDeclared
         default: break
         }
         switch sqlState.prefix(2) {
@@ -97,15 +106,40 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
 }
 
 extension PostgresError {
-    /// A failure to connect, from the message of libpq with `PQERRORS_VERBOSE`, the only source of its code:
+    /// A failure to connect to one host, from the message of libpq with `PQERRORS_VERBOSE`, the only source of its code:
     /// `FATAL:  28P01: password authentication failed for user "a"`, and a second line with the place in the source.
     init(connecting message: String) {
-        let lines = message.split(whereSeparator: \.isNewline)
-        // One line for each host that was tried.
-        let match = lines.lazy.compactMap { $0.firstMatch(of: /: {2}([0-9A-Z]{5}): (.*)$/) }.first
-        let reason = match.map { String($0.2) } ?? lines.first.map(String.init) ?? "no reason was given"
-        self.init(
-            sqlState: match.map { String($0.1) },
-            message: "Could not connect to PostgreSQL: \(reason).")
+        // One line for each address of the host that was tried.
+        let lines = message.split(whereSeparator: \.isNewline).map(String.init)
+        func text(_ reason: String) -> String { "Could not connect to PostgreSQL: \(reason)." }
+        if let match = lines.lazy.compactMap({ $0.firstMatch(of: /: {2}([0-9A-Z]{5}): (.*)$/) }).first {
+            self.init(sqlState: String(match.1), message: String(match.2))
+            self.message = text(String(match.2))
+            return
+        }
+        // An address that refuses connections is only one of several, such as ::1 of localhost.
+        let known = lines.lazy.compactMap { line in Self.kind(ofReason: line).map { ($0, line) } }.first
+        self.init(known?.0 ?? .connectionLost, text(known?.1 ?? lines.first ?? "no reason was given"))
+    }
+
+    /// Returns the kind of a failure that libpq has found itself, or `nil` for one of the network.
+    private static func kind(ofReason line: String) -> Kind? {
+        // Paths may be before this.
+        let reason = line.firstRange(of: " failed: ").map { line[$0.upperBound...] } ?? line[...]
+        func has(_ texts: String...) -> Bool { texts.contains { reason.contains($0) } }
+        if has("certificate", "private key", "does not support SSL", "alert unknown ca", "unsupported protocol") {
+            return .untrusted
+        }
+        if has("session is read-only", "in hot standby mode") { return .readOnly }
+        return reason.hasPrefix("invalid ") ? .invalidURL : nil
+    }
+
+    /// The failure to connect to all hosts of a URL. As long as one of them may accept connections later, it is of a kind
+    /// to try again.
+    init(_ hosts: [PostgresError]) {
+        self = hosts.first { [.connectionLost, .readOnly, .serverExhausted].contains($0.kind) } ?? hosts[0]
+        var messages: [String] = []
+        for host in hosts where !messages.contains(host.message) { messages.append(host.message) }
+        message = messages.joined(separator: " ")
     }
 }

@@ -5,7 +5,8 @@
         /// seconds. A worker renews its leases four times as often. 60 seconds by default.
         public var leaseDuration = Duration.seconds(60)
         /// Whether a pooler in transaction mode, such as PgBouncer, is between this program and the server. Then no
-        /// statement is prepared, and new items of other machines are noticed by polling only.
+        /// statement is prepared, and new items of other machines are noticed by polling only. The parameter
+        /// `pooler=transaction` in the URL sets it, too.
         public var usesPooler = false
         /// The time for which an operation waits while the server cannot be reached. 10 seconds by default.
         public var patience = Duration.seconds(10)

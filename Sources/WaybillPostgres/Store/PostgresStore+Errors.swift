@@ -29,8 +29,28 @@
             case .cancelled: return (.cancelled, "Repeat the call.")
             case .closed: return (.closed, "Open the outbox again.")
             case .invalidURL: return (.queueUnusable, "Correct the URL of the outbox.")
+            case .untrusted: return (.queueUnusable, untrusted(error.message))
+            case .poolerNotDeclared:
+                return (
+                    .queueUnusable,
+                    "A pooler such as PgBouncer is in front of the server: add pooler=transaction to the URL of the outbox."
+                )
             case .rejected: return rejected(error.sqlState ?? "")
             }
+        }
+
+        /// The remedy for a message of libpq.
+        private static func untrusted(_ message: String) -> String {
+            if message.contains("does not match host name") {
+                return "Use a host name of the certificate in the URL, or a certificate with this name on the server."
+            }
+            if message.contains("verify failed") {
+                return
+                    "Check that the certificate of the server is valid now, and that sslrootcert in the URL names the "
+                    + "file of the authority that issued it."
+            }
+            if message.contains("does not support SSL") { return "Set ssl to on in the configuration of the server." }
+            return "Correct sslrootcert, sslcert and sslkey in the URL, and the permissions of these files."
         }
 
         private static func rejected(_ state: String) -> (code: Code, remedy: String) {

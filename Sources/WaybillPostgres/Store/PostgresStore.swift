@@ -33,10 +33,13 @@
         /// - Throws: ``OutboxError``: `storeUnreachable` without a server, `queueUnusable` if the URL is invalid, if the
         ///   server refuses the user, or if the tables belong to a newer release.
         package init(_ url: String, options: PostgresOptions = PostgresOptions()) async throws(OutboxError) {
-            self.options = options
+            var options = options
             host = HostName.current
             do throws(PostgresError) {
-                var configuration = PostgresConfiguration(try PostgresAddress(url), applicationName: "waybill/\(host)")
+                let address = try PostgresAddress(url)
+                options.usesPooler = options.usesPooler || address.usesPooler
+                self.options = options
+                var configuration = PostgresConfiguration(address, applicationName: "waybill/\(host)")
                 configuration.preparesStatements = !options.usesPooler
                 configuration.statementLimit = options.statementLimit
                 main = try PostgresConnection(configuration)
@@ -124,12 +127,12 @@
             on connection: PostgresConnection, reading first: [PostgresStatement],
             _ plan: ([PostgresRows], Int64) -> (statements: [PostgresStatement], value: Value)
         ) async throws(PostgresError) -> Value {
-            var planned: (transaction: String, value: Value)?
+            var planned: (transaction: Transaction, value: Value)?
             do throws(PostgresError) {
                 return try await connection.transaction(reading: first + [Self.readClock]) { rows in
                     let last = rows[rows.count - 1]
                     let plan = plan(rows.dropLast(), last[0, 0].integer ?? 0)
-                    planned = (last[0, 1].text ?? "", plan.value)
+                    planned = (Transaction(id: last[0, 1].text ?? "", timeline: last[0, 2].text ?? ""), plan.value)
                     return plan
                 }
             } catch {
@@ -141,18 +144,30 @@
             }
         }
 
+        /// A transaction, and the timeline of the server on which it began. A standby that takes over begins another one,
+        /// and may use the number of a transaction again that it had not received.
+        struct Transaction {
+            let id: String
+            let timeline: String
+        }
+
         /// Asks the server about a transaction whose connection was lost; waits while it is in progress.
-        private func isCommitted(
-            _ transaction: String, _ connection: PostgresConnection
+        ///
+        /// - Throws: ``PostgresError`` with an unknown outcome, also if another server has taken over.
+        func isCommitted(
+            _ transaction: Transaction, _ connection: PostgresConnection
         ) async throws(PostgresError) -> Bool {
             let deadline = ContinuousClock.now + options.patience
             var failures = 0
             while true {
                 failures += 1
                 do throws(PostgresError) {
-                    let rows = try await connection.run(
-                        PostgresStatement("SELECT pg_xact_status($1::text::xid8)", .text(transaction)))
-                    switch rows[0, 0].text {
+                    let rows = try await connection.run([
+                        PostgresStatement("SELECT \(Self.timeline)"),
+                        PostgresStatement("SELECT pg_xact_status($1::text::xid8)", .text(transaction.id)),
+                    ])
+                    guard rows[0][0, 0].text == transaction.timeline else { throw Self.takenOver }
+                    switch rows[1][0, 0].text {
                     case "committed": return true
                     case "aborted": return false
                     // In progress, or too long ago.
@@ -169,7 +184,12 @@
         }
 
         // After the locks, so that it is not before the time of a transaction that held them.
-        private static let readClock = PostgresStatement("SELECT waybill.wb_now(), pg_current_xact_id()::text")
+        private static let readClock = PostgresStatement(
+            "SELECT waybill.wb_now(), pg_current_xact_id()::text, \(timeline)")
+        // The first eight digits of the name of a log file.
+        private static let timeline = "left(pg_walfile_name(pg_current_wal_lsn()), 8)"
+        private static let takenOver = PostgresError(
+            .conflict, "Another server has taken over; whether it received the last transaction is unknown.")
         private static let undecided: PostgresError = {
             let error = PostgresError(
                 .timeLimit, "The response to a commit was lost, and PostgreSQL did not report its outcome in time.")

@@ -11,8 +11,9 @@
         /// The tables are created in the schema `waybill` when the outbox is opened. Each outbox uses two connections.
         ///
         /// - Parameters:
-        ///   - url: `postgresql://user:password@host:port/database?option=value`, with the options of libpq. Keep the
-        ///     password in `PGPASSFILE` or a service file. A password in the URL is never printed.
+        ///   - url: `postgresql://user:password@host:port/database?option=value`, with the options of libpq. Add
+        ///     `pooler=transaction` if a pooler is in between. Keep the password in `PGPASSFILE` or a service file. A
+        ///     password in the URL is never printed.
         ///   - options: The options.
         /// - Returns: The store. Nothing is connected yet.
         /// - Throws: ``OutboxError/Code/queueUnusable`` if the URL is invalid.
