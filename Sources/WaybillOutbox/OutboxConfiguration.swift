@@ -34,6 +34,11 @@ extension Outbox {
         /// The time for which results are kept. 30 days by default.
         public var resultRetention: Duration = .seconds(30 * 86_400)
 
+        // The command.
+
+        /// Called when the worker can no longer use the shared store, with the error, and with `nil` when it can again.
+        package var storeChanged: (@Sendable (OutboxError?) -> Void)?
+
         // Tests.
 
         /// The clock of the store, in milliseconds since 1970.

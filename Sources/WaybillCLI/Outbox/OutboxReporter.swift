@@ -52,19 +52,32 @@ final class OutboxReporter: Sendable {
         // Snapshots are read no more often than they are shown.
         let interval: Duration = isJSON ? .seconds(1) : console.canRedraw ? .milliseconds(500) : .seconds(2)
         await Ticker.run(since: start, tick) {
-            do {
-                for try await progress in outbox.progress(batch: batch, every: interval) {
-                    update(progress)
-                    try await catchUp()
-                    if !isSilent {
-                        for wait in try await retries.newRetries(progress.tally) { report(wait.id, wait.retry) }
-                    }
-                    if untilFinished, progress.isFinished { break }
-                }
-            } catch {
-                // The command reports the error of the outbox when it ends.
-            }
+            // A worker continues after an outage of a shared store, and so does its report.
+            while await follow(every: interval, untilFinished), (try? await Task.sleep(for: Self.retryDelay)) != nil {}
         }
+    }
+
+    private static let retryDelay = Duration.seconds(1)
+
+    /// Reports until there is an error.
+    ///
+    /// - Returns: Whether to continue later, because the shared store of a worker could not be reached.
+    private func follow(every interval: Duration, _ untilFinished: Bool) async -> Bool {
+        do {
+            for try await progress in outbox.progress(batch: batch, every: interval) {
+                update(progress)
+                try await catchUp()
+                if !isSilent {
+                    for wait in try await retries.newRetries(progress.tally) { report(wait.id, wait.retry) }
+                }
+                if untilFinished, progress.isFinished { break }
+            }
+        } catch {
+            // The command reports the error of the outbox when it ends.
+            let failure = (error as? OutboxError).map { CommandFailure($0) } ?? error as? CommandFailure
+            return !untilFinished && failure?.exit == .queued
+        }
+        return false
     }
 
     private func update(_ progress: OutboxProgress) {

@@ -118,6 +118,13 @@ struct OutboxRunCommand: AsyncParsableCommand {
         configuration.maximumConcurrentDeliveries = parallel
         configuration.maximumConcurrentDeliveriesPerLane = perLane
         if output.verbose { configuration.logger = EventLog.logger(console) }
+        configuration.storeChanged = { error in
+            if let error {
+                console.failure("waiting for the outbox: \(error.message.sentence)")
+            } else {
+                console.line("the outbox is available again")
+            }
+        }
         return configuration
     }
 

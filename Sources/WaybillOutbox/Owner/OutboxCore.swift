@@ -18,6 +18,9 @@ final class OutboxCore: Sendable {
     private let abortedBeforeStart = Locked<Set<Int64>>([])
     /// Whether this process delivers.
     let isDelivering = Locked(false)
+    /// Whether the last call of the worker has failed.
+    private let isInterrupted = Locked(false)
+    private let storeChanged: (@Sendable (OutboxError?) -> Void)?
     /// Called when another process requests to deliver.
     private let releaseOwnership: @Sendable () -> Void
     /// The lock of the outbox's directory, held as long as this object exists.
@@ -71,6 +74,17 @@ final class OutboxCore: Sendable {
         self.lock = lock
         self.token = token
         logger = configuration.logger
+        storeChanged = configuration.storeChanged
+    }
+
+    /// Reports the error of a call that the worker repeats, or `nil` for its success. Only changes are passed on.
+    func report(_ error: OutboxError?) {
+        guard isShared, error?.code != .closed else { return }
+        let hasChanged = isInterrupted.withLock { isInterrupted in
+            defer { isInterrupted = error != nil }
+            return isInterrupted != (error != nil)
+        }
+        if hasChanged { storeChanged?(error) }
     }
 
     /// Removes staged files that no row names.

@@ -49,6 +49,7 @@ struct LeaseKeeper: Sendable {
             return true
         } catch {
             core.logger?.error("renewing leases failed", metadata: ["error": "\(error)"])
+            core.report(error)
             return false
         }
     }

@@ -49,6 +49,7 @@ struct WorkerLoop {
         let start = ContinuousClock.now
         let (applied, leased) = try await core.store.apply(results, thenLease: request)
         failures = 0
+        core.report(nil)
         let hasResults = !results.isEmpty
         settle(results, applied)
         results = []
@@ -114,6 +115,7 @@ struct WorkerLoop {
             if isFatal { throw error }
             return false
         }
+        core.report(error)
         if core.isShared, !worker.mustStop {
             // The store may be unreachable for hours.
             await core.signal.wait(atMost: Self.backoff.delay(after: failures)) { [worker] _ in worker.mustStop }
