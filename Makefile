@@ -31,7 +31,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test test-all fresh torture test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short install uninstall dist test-dist docs clean
+.PHONY: help setup setup-build build demo test test-all fresh torture test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-postgres bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short install uninstall dist test-dist docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -185,6 +185,10 @@ bench-queue: setup ## the rates of the outbox's queue file alone
 		.build/release/OutboxTestHelper rates "$$folder/queue.db" 100000; \
 		rm -r "$$folder"; \
 	done
+
+bench-postgres: setup ## the rates of an outbox in PostgreSQL, as ratios to pgbench on the same server
+	@swift build -c release --product OutboxTestHelper
+	@python3 -B Benchmarks/Outbox/bench_postgres.py --helper .build/release/OutboxTestHelper --rounds $(BENCH_ROUNDS)
 
 bench-check: bench-build ## hold the instructions of fixed work to those that were recorded
 	@python3 -B Benchmarks/Transport/check.py
