@@ -5,14 +5,51 @@
 
     /// The statements that insert items.
     enum ItemInserts {
-        private static let columns = [
-            ("id", "int8"), ("kind", "text"), ("lane", "text"), ("spec", "text"), ("idem_key", "text"),
-            ("state", "int2"),
-            ("run_at", "int8"), ("max_attempts", "int4"), ("deadline", "int8"), ("time_limit", "int8"),
-            ("on_unknown", "text"), ("on_change", "text"), ("priority", "int2"), ("rank", "int8"), ("batch", "text"),
-            ("tags", "text"), ("dedupe_key", "text"), ("size", "int8"), ("staged", "text"), ("host", "text"),
-            ("not_before", "int8"), ("key_period", "int8"),
+        /// An item, with its ID unless the server assigns it.
+        private struct Row: Sendable {
+            let item: NewItem
+            let id: Int64?
+        }
+
+        private typealias Parameter = ColumnParameter<Row>
+
+        private static let parameters: [Parameter] = [
+            number("id", \.id),
+            Parameter("kind", .text) { .text($0.item.kind) },
+            Parameter("lane", .text) { .text($0.item.lane) },
+            Parameter("spec", .text) { .text($0.item.spec) },
+            Parameter("idem_key", .text) { .text($0.item.idempotencyKey) },
+            Parameter("state", .int2, if: { $0.item.life(at: 0).state != .ready }) {
+                .int2(Int16($0.item.life(at: 0).state.number))
+            },
+            Parameter("run_at", .int8, if: { $0.item.life.runAt != 0 }) { .int8($0.item.life.runAt) },
+            Parameter("max_attempts", .int4) { .int4(Int32(clamping: $0.item.life.maxAttempts)) },
+            number("deadline", \.item.life.deadline),
+            number("time_limit") { $0.item.timeLimit == nil ? nil : $0.item.deadline(0) },
+            Parameter("on_unknown", .text) { .text($0.item.life.onUnknown.rawValue) },
+            Parameter("on_change", .text) { .text($0.item.life.onChange.rawValue) },
+            Parameter("priority", .int2) { .int2(Int16(clamping: $0.item.priority)) },
+            Parameter("rank", .int8) { .int8($0.item.rank(0)) },
+            text("batch", \.item.batch),
+            text("tags") { json($0.item.tags) },
+            text("dedupe_key", \.item.deduplicationKey),
+            number("size", \.item.size),
+            text("staged") { json($0.item.staged) },
+            text("host", \.item.host),
+            number("not_before") { $0.item.life(at: 0).notBefore },
+            number("key_period", \.item.keyPeriod),
         ]
+
+        private static func text(_ name: String, _ value: @escaping @Sendable (Row) -> String?) -> Parameter {
+            Parameter(adding: name, .text) { value($0).map(PostgresValue.text) }
+        }
+
+        private static func number(_ name: String, _ value: @escaping @Sendable (Row) -> Int64?) -> Parameter {
+            Parameter(adding: name, .int8) { value($0).map(PostgresValue.int8) }
+        }
+
+        /// Whether the items have IDs.
+        private static let texts = StatementTexts<Bool>()
 
         /// Inserts items, and returns their IDs with their idempotency keys.
         ///
@@ -22,28 +59,10 @@
         ///     is not inserted.
         /// - Returns: The statement.
         static func insert(_ items: [NewItem], ids: [Int64]?) -> PostgresStatement {
-            PostgresStatement(
-                ids == nil ? text + " ON CONFLICT DO NOTHING" + returning : text + returning,
-                parameters: parameters(items, ids))
-        }
-
-        private static let returning = " RETURNING id, idem_key"
-
-        private static func parameters(_ items: [NewItem], _ ids: [Int64]?) -> [PostgresValue] {
-            func texts(_ value: (NewItem) -> String?) -> PostgresValue { .array(items.map(value)) }
-            func numbers(_ value: (NewItem) -> Int64?) -> PostgresValue { .array(items.map(value)) }
-            return [
-                .array(ids.map { $0.map(Optional.some) } ?? items.map { _ in nil }), texts(\.kind), texts(\.lane),
-                texts(\.spec), texts(\.idempotencyKey),
-                .array(of: .int2, items.map { .int2(Int16($0.life(at: 0).state.number)) }), numbers(\.life.runAt),
-                .array(of: .int4, items.map { .int4(Int32(clamping: $0.life.maxAttempts)) }),
-                numbers(\.life.deadline), numbers { $0.timeLimit == nil ? nil : $0.deadline(0) },
-                texts(\.life.onUnknown.rawValue), texts(\.life.onChange.rawValue),
-                .array(of: .int2, items.map { .int2(Int16(clamping: $0.priority)) }), numbers { $0.rank(0) },
-                texts(\.batch), texts { json($0.tags) }, texts(\.deduplicationKey), numbers(\.size),
-                texts { json($0.staged) }, texts(\.host),
-                numbers { $0.life(at: 0).notBefore }, numbers(\.keyPeriod),
-            ]
+            let rows = items.enumerated().map { Row(item: $1, id: ids?[$0]) }
+            return texts.statement(ids != nil, parameters, rows) { needed in
+                text(needed) + (ids == nil ? " ON CONFLICT DO NOTHING" : "") + " RETURNING id, idem_key"
+            }
         }
 
         // Arrays of arrays would have to be of equal length.
@@ -53,34 +72,33 @@
 
         // Creates lanes that do not exist, too. Items with a deduplication key are inserted behind an item that does not
         // exist; the transaction then writes their place.
-        private static let text: String = {
-            let arrays = columns.enumerated().map { "$\($0 + 1)::\($1.1)[]" }.joined(separator: ", ")
-            let names = columns.map(\.0).filter { $0 != "time_limit" }
-            let values = names.map { name in
-                switch name {
-                case "id": "coalesce(u.id, nextval('waybill.item_id_seq'))"
-                case "deadline": "coalesce(t + u.time_limit, u.deadline)"
-                case "rank", "not_before": "t + u.\(name)"
-                case "tags", "staged":
+        private static func text(_ needed: [Parameter]) -> String {
+            var values = Dictionary(uniqueKeysWithValues: needed.map { ($0.name, "u.\($0.name)") })
+            for name in ["rank", "not_before"] where values[name] != nil { values[name] = "t + u.\(name)" }
+            for name in ["tags", "staged"] where values[name] != nil {
+                values[name] =
                     "CASE WHEN u.\(name) IS NULL THEN '{}'"
-                        + " ELSE ARRAY(SELECT jsonb_array_elements_text(u.\(name)::jsonb)) END"
-                default: "u.\(name)"
-                }
+                    + " ELSE ARRAY(SELECT jsonb_array_elements_text(u.\(name)::jsonb)) END"
             }
+            if values.removeValue(forKey: "time_limit") != nil {
+                values["deadline"] = "coalesce(t + u.time_limit, \(values["deadline"] ?? "NULL"))"
+            }
+            if values["dedupe_key"] != nil { values["after"] = "CASE WHEN u.dedupe_key IS NULL THEN NULL ELSE 0 END" }
+            let columns = values.sorted { $0.key < $1.key }
             return """
                 WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
                 u AS MATERIALIZED (
-                    SELECT * FROM unnest(\(arrays)) WITH ORDINALITY AS u(\(columns.map(\.0).joined(separator: ", ")), number)),
+                    SELECT * FROM \(needed.table())),
                 lanes AS (
                     INSERT INTO waybill.lane(name) SELECT DISTINCT u.lane FROM u
                     WHERE NOT EXISTS(SELECT FROM waybill.lane l WHERE l.name = u.lane) ORDER BY 1
                     ON CONFLICT DO NOTHING)
-                INSERT INTO waybill.item(\(names.joined(separator: ", ")), after, created_at)
-                SELECT \(values.joined(separator: ", ")), CASE WHEN u.dedupe_key IS NULL THEN NULL ELSE 0 END, t
+                INSERT INTO waybill.item(\(columns.map(\.key).joined(separator: ", ")), created_at)
+                SELECT \(columns.map(\.value).joined(separator: ", ")), t
                 FROM u, clock
                 ORDER BY u.number
                 """
-        }()
+        }
 
         /// Inserts the bodies of those items that this transaction has inserted; `nil` if there are none.
         static func insertBodies(_ items: [NewItem]) -> PostgresStatement? {

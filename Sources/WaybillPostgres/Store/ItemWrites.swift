@@ -29,42 +29,21 @@
         }
     }
 
+    extension ColumnParameter where Row == ItemWrite {
+        /// A parameter that is needed if its value changes in one row.
+        fileprivate init(
+            changing name: String, _ type: PostgresType, _ value: @escaping @Sendable (SharedItem) -> PostgresValue?
+        ) {
+            self.init(name, type, if: { value($0.item) != value($0.before) }, { value($0.item) })
+        }
+    }
+
     /// The statements that write rows. Each takes one array per column, so that any number of rows is one statement.
     ///
-    /// A statement has only the columns that change in one of its rows, because each column costs time. The other columns
-    /// are as they were read: each statement checks the revision of a row.
+    /// A statement has only the columns that change in one of its rows. The others are as they were read: each statement
+    /// checks the revision of a row.
     enum ItemWrites {
-        /// A parameter: an array with a value for each row, which is a column of the table `u`.
-        private struct Parameter: Sendable {
-            let name: String
-            let type: PostgresType
-            /// Whether the parameter is needed for a row.
-            let isNeeded: @Sendable (ItemWrite) -> Bool
-            let value: @Sendable (ItemWrite) -> PostgresValue?
-
-            /// A parameter that is always needed, or if the condition holds.
-            init(
-                _ name: String, _ type: PostgresType,
-                if isNeeded: @escaping @Sendable (ItemWrite) -> Bool = { _ in true },
-                _ value: @escaping @Sendable (ItemWrite) -> PostgresValue?
-            ) {
-                (self.name, self.type, self.isNeeded, self.value) = (name, type, isNeeded, value)
-            }
-
-            /// A parameter that is needed if its value changes.
-            init(
-                changing name: String, _ type: PostgresType, _ value: @escaping @Sendable (SharedItem) -> PostgresValue?
-            ) {
-                self.init(name, type, if: { value($0.item) != value($0.before) }, { value($0.item) })
-            }
-
-            /// A parameter that is needed if it has a value.
-            init(
-                adding name: String, _ type: PostgresType, _ value: @escaping @Sendable (ItemWrite) -> PostgresValue?
-            ) {
-                self.init(name, type, if: { value($0) != nil }, value)
-            }
-        }
+        private typealias Parameter = ColumnParameter<ItemWrite>
 
         private static let parameters: [Parameter] = [
             Parameter("id", .int8) { .int8($0.item.row.id) },
@@ -109,33 +88,12 @@
         ]
 
         private enum Purpose: Hashable { case update, end, endInCleanLane }
-        private struct Shape: Hashable {
-            let purpose: Purpose
-            let names: [String]
-        }
-        /// The texts of the statements, by their columns: building one takes as long as performing it.
-        private static let texts = Locked<[Shape: String]>([:])
+        private static let texts = StatementTexts<Purpose>()
 
         private static func statement(_ purpose: Purpose, _ writes: [ItemWrite]) -> PostgresStatement {
-            let needed = parameters.filter { writes.contains(where: $0.isNeeded) }
-            let shape = Shape(purpose: purpose, names: needed.map(\.name))
-            let text = texts.withLock { texts in
-                if let text = texts[shape] { return text }
-                let text = purpose == .update ? updateText(needed) : endText(needed, purpose == .endInCleanLane)
-                texts[shape] = text
-                return text
+            texts.statement(purpose, parameters, writes) { needed in
+                purpose == .update ? updateText(needed) : endText(needed, purpose == .endInCleanLane)
             }
-            return PostgresStatement(
-                text,
-                parameters: needed.map { parameter in
-                    .array(of: parameter.type, writes.map { parameter.value($0) ?? .null(parameter.type) })
-                })
-        }
-
-        /// The parameters as a table `u`, with a column `number` for their order.
-        private static func table(_ needed: [Parameter]) -> String {
-            let arrays = needed.enumerated().map { "$\($0 + 1)::\($1.type)[]" }.joined(separator: ", ")
-            return "unnest(\(arrays)) WITH ORDINALITY AS u(\(needed.map(\.name).joined(separator: ", ")), number)"
         }
 
         /// Returns the new value of a column: the parameter, or the value that the row `i` has.
@@ -164,7 +122,7 @@
                 .map { "\($0.0) = \($0.1)" }
             return """
                 UPDATE waybill.item i SET \((changes + ["rev = i.rev + 1"]).joined(separator: ", "))
-                FROM \(table(needed)) WHERE i.id = u.id AND i.id = ANY($1) AND i.rev = u.rev_before
+                FROM \(needed.table()) WHERE i.id = u.id AND i.id = ANY($1) AND i.rev = u.rev_before
                 """
         }
 
@@ -191,7 +149,7 @@
                     WHERE l.name = i.lane AND (l.blocked IS NOT NULL OR l.failures > 0 OR l.refusals > 0))
                 """
             return """
-                WITH u AS MATERIALIZED (SELECT u.* FROM \(table(needed))),
+                WITH u AS MATERIALIZED (SELECT u.* FROM \(needed.table())),
                 clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
                 locked AS MATERIALIZED (
                     SELECT i.id FROM waybill.item i JOIN u ON i.id = u.id
