@@ -95,6 +95,11 @@ package final class PostgresServer: Sendable {
         return PostgresServer(folder, 5432, [], try await Self.launch(folder.path, []))
     }
 
+    /// Makes a standby accept changes.
+    package func promote() async throws {
+        try await Self.run("pg_ctl", ["promote", "-D", folder.path("data"), "-w"], in: folder)
+    }
+
     deinit { end() }
 
     /// Ends the server like a crash, without a checkpoint, and starts it again.
