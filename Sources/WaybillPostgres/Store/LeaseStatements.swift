@@ -224,6 +224,7 @@
         ///   - state: Its state before the lease.
         ///   - now: The time of the lease.
         ///   - token: The worker.
+        /// - Returns: The effect.
         /// - Throws: ``PostgresError`` if the statement and the state machine do not apply the same rule.
         private static func effect(
             of item: SharedItem, in state: OutboxState, at now: Int64, _ token: String
