@@ -118,10 +118,11 @@ struct OutboxRunCommand: AsyncParsableCommand {
         configuration.maximumConcurrentDeliveries = parallel
         configuration.maximumConcurrentDeliveriesPerLane = perLane
         if output.verbose { configuration.logger = EventLog.logger(console) }
+        let isSilent = output.silent
         configuration.storeChanged = { error in
             if let error {
                 console.failure("waiting for the outbox: \(error.message.sentence)")
-            } else {
+            } else if !isSilent {
                 console.line("the outbox is available again")
             }
         }

@@ -1,4 +1,5 @@
 #if Shared
+    import Glibc
     import TestSupport
     import Testing
 
@@ -18,6 +19,38 @@
             #expect(server.requests.count == 1)
             let list = try await Tool.run(["outbox", "ls", "--json", "--outbox", url])
             #expect(list.text.contains("\"done\""), "\(list.text)")
+        }
+
+        @Test func `a worker reports an outage of the server once, and continues after it`() async throws {
+            let database = try await PostgresServer()
+            let url = try await database.makeDatabase().url
+            let gate = Gate()
+            let server = try LoopbackServer(.respond(200).delayed(until: gate))
+            func queue() async throws {
+                let queued = try await Tool.run([
+                    "post", server.url("/upload"), "-F", "A=b", "--queue", "--outbox", url,
+                ])
+                #expect(queued.exit == .status(0), "\(queued.errorText)")
+            }
+            try await queue()
+            let worker = try Tool.start(["outbox", "run", "--outbox", url])
+            _ = try await server.request(0)
+            try await database.stop()
+            gate.open()
+            // A call waits for 10 seconds before it fails.
+            let waiting = "waybill: waiting for the outbox: "
+            try await worker.waitUntil { $0.errorText.contains(waiting) }
+            try await database.start()
+            let available = "the outbox is available again\n"
+            try await worker.waitUntil { $0.errorText.contains(available) }
+            try await queue()
+            try await server.waitUntil { $0.requests.count == 2 && $0.requests.allSatisfy(\.isComplete) }
+            worker.signal(SIGTERM)
+            let end = try await worker.finish()
+            #expect(end.exit == .status(143) && end.errorText.ranges(of: waiting).count == 1, "\(end.errorText)")
+            #expect(end.errorText.ranges(of: available).count == 1)
+            let list = try await Tool.run(["outbox", "ls", "--json", "--outbox", url])
+            #expect(list.text.contains("\"done\":2,"), "\(list.text)")
         }
 
         @Test func `a check names what the server cannot guarantee`() async throws {

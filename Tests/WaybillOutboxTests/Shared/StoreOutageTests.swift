@@ -19,10 +19,13 @@ import WaybillCore
         #expect(enqueuing?.code == .storeUnreachable)
     }
 
-    @Test func `a worker waits for the store, and stores results after an outage`() async throws {
+    @Test func `a worker reports that it waits for the store, and stores results after the outage`() async throws {
         let gate = Gate()
         let shared = try SharedOutboxWorld(.respond(200, body: "kept").delayed(until: gate))
-        let outbox = try await shared.open()
+        let reports = Watched<[OutboxError.Code?]>([])
+        var configuration = OutboxWorld.quick
+        configuration.storeChanged = { error in reports.update { $0.append(error?.code) } }
+        let outbox = try await shared.open("one", configuration)
         try await outbox.enqueue(try await shared.world.form())
         let run = shared.start(outbox)
         _ = try await shared.server.request(0)
@@ -34,6 +37,8 @@ import WaybillCore
         try await shared.wait(for: .done)
         #expect(try await outbox.results().first?.text == "kept")
         #expect(shared.server.requests.count == 1)
+        // Once each, whatever the number of failed calls.
+        #expect(try await reports.waitUntil { $0.count >= 2 } == [.storeUnreachable, nil])
         run.cancel()
         try await run.value
     }
