@@ -6,6 +6,7 @@
 #   make test-vendors  compare stores, signatures and resumable uploads with other packages from PyPI (make test ends with it)
 #   make check      make test, then the image kernels in plain Swift, thread and address sanitizer and a short fuzz
 #   make torture    kill and cut the power of the outbox a thousand times each, and kill resumable uploads 200 times (as root)
+#   make torture-shared  kill, pause and disconnect workers of an outbox in PostgreSQL for KILL_MINUTES (1), then behind PgBouncer
 #   make fresh      make demo, make test and make test-dist in a minimal bookworm and trixie (as root, with debootstrap)
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
@@ -21,7 +22,7 @@
 #   make docs       build the documentation; a broken link is an error
 #   make clean      remove everything that was built
 #
-# Numbers you may set: FUZZ_SECONDS=60  THREAD_ROUNDS=5  BENCH_ROUNDS=5  BENCH_SCALE=1  BENCH_JPEG_CORPUS="folder …"
+# Numbers you may set: FUZZ_SECONDS=60  KILL_MINUTES=1  THREAD_ROUNDS=5  BENCH_ROUNDS=5  BENCH_SCALE=1  BENCH_JPEG_CORPUS="folder …"
 #   BENCH_SCALE=0.05 BENCH_ROUNDS=1 make bench is a trial of two minutes, which is printed only
 #   BENCH_COUNTER=callgrind make bench-check counts by valgrind where the processor's counters can't be had
 
@@ -31,9 +32,10 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test test-all fresh torture test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-postgres bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short install uninstall dist test-dist docs clean
+.PHONY: help setup setup-build build demo test test-all fresh torture torture-shared test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-postgres bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short install uninstall dist test-dist docs clean
 
 FUZZ_SECONDS ?= 60
+KILL_MINUTES ?= 1
 THREAD_ROUNDS ?= 5
 BENCH_ROUNDS ?= 5
 BENCH_SCALE ?= 1
@@ -128,6 +130,12 @@ torture: build ## the long forms of what is done to the outbox and to resumable 
 	@$(TESTING) WAYBILL_TORTURE=1 $(STRICT) test --skip-build --disable-xctest \
 		--filter '^(WaybillOutboxTests\.(KillTests|PowerCutTests|FaultPointTests|SmallDiskTests|ItemLifeModelTests)|CLITests\.ResumableTests)' | \
 		grep -aE '^(kill|power|failed at|a disk|system calls)|WAYBILL_SEED|✘|Test .* passed|Test run'
+
+torture-shared: build ## workers of an outbox in PostgreSQL that are killed, paused and disconnected
+	$(call say,Torture: a shared outbox)
+	@Scripts/kill-workers --minutes $(KILL_MINUTES)
+	$(call say,Torture: a shared outbox behind PgBouncer)
+	@Scripts/kill-workers --minutes $(KILL_MINUTES) --pooler
 
 check: test plain thread address fuzz-short ## everything that can be proven without a second machine
 
