@@ -18,7 +18,7 @@ extension OutboxCore {
     /// The directory gets its name when it is complete and on the disk.
     func backUp(to path: String) async throws(OutboxError) -> OutboxBackup {
         guard let source = bodies as? Spool else {
-            throw OutboxError(.storageFailed, "The items are in a database server. Back up the database with pg_dump instead.")
+            throw OutboxError(.storageFailed, "The items are in a database server. Back up the database with pg_dump.")
         }
         var status = stat()
         guard unsafe lstat(path, &status) != 0 else {

@@ -141,7 +141,7 @@ extension OutboxStore {
     package func copy(
         to path: String, finish: @escaping @Sendable ([String]) throws -> Void
     ) async throws(OutboxError) {
-        throw OutboxError(.storageFailed, "The items are in a database server. Back up the database with pg_dump instead.")
+        throw OutboxError(.storageFailed, "The items are in a database server. Back up the database with pg_dump.")
     }
 
     /// Does nothing, for a store that returns unused space without a request.
