@@ -1,5 +1,6 @@
 #if Shared
     import Waybill
+    import WaybillOutbox
 
     /// The statements that create `waybill.enqueue`.
     enum SQLEnqueue {
@@ -118,11 +119,13 @@
                 idempotency_window interval DEFAULT NULL,
                 deduplication_key text DEFAULT NULL,
                 duplicates text DEFAULT 'keep',
+                deduplication_period interval DEFAULT NULL,
                 lane text DEFAULT NULL,
                 priority int DEFAULT 5,
                 batch text DEFAULT NULL,
                 tags text[] DEFAULT '{}',
                 deadline interval DEFAULT '7 days',
+                delay interval DEFAULT NULL,
                 max_attempts int DEFAULT 10,
                 on_unknown text DEFAULT 'fail',
                 wakes_workers boolean DEFAULT true,
@@ -134,6 +137,9 @@
                 spec text;
                 item_key text := coalesce(idempotency_key, waybill.wb_new_key());
                 time_limit numeric := floor(extract(epoch FROM deadline) * 1000);
+                wait numeric := ceil(extract(epoch FROM coalesce(delay, '0')) * 1000);
+                key_period numeric := floor(extract(epoch FROM deduplication_period) * 1000);
+                start bigint;
                 now bigint;
                 last_item bigint;
                 others bigint[];
@@ -144,6 +150,7 @@
                 on_unknown := coalesce(on_unknown, 'fail');
                 -- least() would ignore NULL, which means that there is no deadline.
                 IF time_limit > \#(Int64.max / 4) THEN time_limit := \#(Int64.max / 4); END IF;
+                IF key_period > \#(Int64.max / 4) THEN key_period := \#(Int64.max / 4); END IF;
                 PERFORM waybill.wb_check_text('credential', credential);
                 lane := coalesce(lane, waybill.wb_lane(url, credential));
                 PERFORM waybill.wb_check_text(a.name, a.value) FROM (VALUES
@@ -158,6 +165,11 @@
                     (priority NOT BETWEEN 0 AND 9, 'priority must be between 0 and 9; 0 is sent first. Correct it.'),
                     (max_attempts < 1, 'max_attempts must be at least 1. Correct it.'),
                     (time_limit <= 0, 'deadline must be positive. Use an interval such as 1 day, or NULL for no deadline.'),
+                    (wait NOT BETWEEN 0 AND \#(ItemLife.longestDelay),
+                        'delay must be between 0 and 366 days. Correct it.'),
+                    (key_period <= 0, 'deduplication_period must be positive. Use an interval such as 1 day.'),
+                    (key_period IS NOT NULL AND deduplication_key IS NULL,
+                        'deduplication_period needs a deduplication_key. Pass one.'),
                     (array_position(tags, NULL) IS NOT NULL OR cardinality(tags) > 100,
                         'tags must be at most 100 texts, none of which is NULL. Correct them.')
                 ) AS a(is_wrong, message) WHERE a.is_wrong;
@@ -200,13 +212,16 @@
                         END IF;
                     END IF;
                     now := waybill.wb_now();
+                    start := now + wait::bigint;
                     INSERT INTO waybill.item AS i (
                         kind, lane, spec, idem_key, max_attempts, deadline, on_unknown, on_change, priority, rank, batch,
-                        tags, dedupe_key, after, size, created_at)
-                    VALUES ('form', lane, spec, item_key, max_attempts, now + time_limit::bigint,
-                        on_unknown, 'fail', priority, now + priority * 300000, batch, coalesce(tags, '{}'),
+                        tags, dedupe_key, after, size, created_at, state, not_before, key_period)
+                    VALUES ('form', lane, spec, item_key, max_attempts, start + time_limit::bigint,
+                        on_unknown, 'fail', priority, start + priority * 300000, batch, coalesce(tags, '{}'),
                         deduplication_key, last_item,
-                        (SELECT coalesce(sum(octet_length(c)), 0) FROM unnest(form.contents) AS c), now)
+                        (SELECT coalesce(sum(octet_length(c)), 0) FROM unnest(form.contents) AS c), now,
+                        CASE WHEN wait > 0 THEN \#(OutboxState.waiting.number) ELSE 0 END,
+                        CASE WHEN wait > 0 THEN start END, key_period::bigint)
                     ON CONFLICT (idem_key) DO NOTHING RETURNING i.id INTO id;
                     -- Only now it is certain whether an item with this key has ended.
                     IF id IS NOT NULL AND idempotency_key IS NOT NULL

@@ -102,6 +102,9 @@
             ("'http://b', duplicates => 'both'", "WB001"), ("'http://b', lane => ''", "WB001"),
             ("'http://b', lane => repeat('l', 1001)", "WB001"), ("'http://b', priority => 10", "WB001"),
             ("'http://b', tags => '{a,NULL}'", "WB001"), ("'http://b', deadline => '0'", "WB001"),
+            ("'http://b', delay => '-1 s'", "WB001"), ("'http://b', delay => '1000000 years'", "WB001"),
+            ("'http://b', deduplication_period => '1 day'", "WB001"),
+            ("'http://b', deduplication_key => 'k', deduplication_period => '0'", "WB001"),
             ("'http://b', max_attempts => 0", "WB001"), ("'http://b', on_unknown => 'x'", "WB001"),
         ])
         func `bad input is an error with a code and a remedy, and inserts nothing`(
@@ -153,6 +156,28 @@
             }
             #expect(Set(results.map { $0[0] }).count == 1 && results.count { $0[1] == .bool(true) } == 1)
             #expect(try await world.value("SELECT count(*) FROM waybill.item") == 1)
+        }
+
+        @Test func `a delay and a reserved key are those of Swift`() async throws {
+            let world = try await SharedWorld()
+            try await world.replaceClock("1000000::bigint")
+            let store = try await world.open()
+            let item = NewItem(
+                kind: "form", lane: "b:80", spec: "", deduplicationKey: "a", idempotencyKey: "a", timeLimit: 90_000,
+                delay: 60_000, keyPeriod: 5_000)
+            _ = try await store.enqueue([item])
+            try await world.observer.run(
+                PostgresStatement(
+                    """
+                    SELECT * FROM waybill.enqueue('http://b', delay => '1 min', deadline => '90 s',
+                        deduplication_key => 'b', deduplication_period => '5 s')
+                    """))
+            let rows = try await world.texts(
+                "SELECT concat_ws(' ', state, not_before, deadline, rank, key_period) FROM waybill.item ORDER BY id")
+            #expect(rows.count == 2 && rows[0] == rows[1], "\(rows)")
+            #expect(try await store.lease(SharedWorld.request("w")).items.isEmpty)
+            try await world.replaceClock("1060000::bigint")
+            #expect(try await store.lease(SharedWorld.request("w")).items.count == 2)
         }
 
         @Test func `a key that a delivered item reserves is kept, and others are enqueued`() async throws {
