@@ -180,7 +180,7 @@ extension Outbox {
         let life = ItemLife(
             maxAttempts: options.maxAttempts ?? retry.maxAttempts, onUnknown: options.onUnknown,
             onChange: options.onChange)
-        return NewItem(
+        var item = NewItem(
             kind: type(of: upload).kind, lane: upload.lane.description, spec: try registry.encode(upload), life: life,
             priority: options.priority.number, batch: options.batch, tags: options.tags,
             deduplicationKey: options.deduplicationKey,
@@ -189,6 +189,8 @@ extension Outbox {
             size: upload.files.reduce(0) { $0 + ($1.count ?? 0) }, staged: staged.names, bodies: staged.bodies,
             host: staged.host, timeLimit: (options.deadline ?? retry.deadline)?.milliseconds,
             delay: delay > 0 ? delay : nil, keyPeriod: options.deduplicationPeriod?.milliseconds)
+        item.isKeyNew = options.idempotencyKey == nil
+        return item
     }
 
     static var unexpectedReply: OutboxError {

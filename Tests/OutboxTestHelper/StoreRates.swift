@@ -108,8 +108,10 @@ struct StoreRates {
     }
 
     private static func item(_ number: Int) -> NewItem {
-        NewItem(
+        var item = NewItem(
             kind: "form", lane: "backend.example:443", spec: #"{"number":\#(number)}"#,
             idempotencyKey: Delivery.newIdempotencyKey(), size: 1_000)
+        item.isKeyNew = true
+        return item
     }
 }

@@ -40,6 +40,8 @@ package struct NewItem: Sendable, Codable {
     package var deduplicationKey: String?
     package var duplicates: DuplicatePolicy
     package var idempotencyKey: String
+    /// Whether the idempotency key was generated for this item, so that no other item has it. Not sent to other processes.
+    package var isKeyNew = false
     package var size: Int64?
     /// The names of files outside of the store.
     package var staged: [String]

@@ -10,8 +10,10 @@
             guard !items.isEmpty else { return [] }
             for item in items { try Self.check(item) }
             let hasKeys = items.contains { $0.deduplicationKey != nil }
-            let added = try await attempt { [self] (_) async throws(PostgresError) in
-                hasKeys ? try await enqueueByPolicy(items) : try await enqueueWithoutKeys(items)
+            let added = try await attempt { [self] (mayBeDone) async throws(PostgresError) in
+                hasKeys
+                    ? try await enqueueByPolicy(items)
+                    : try await enqueueWithoutKeys(items, mayBeDone)
             }
             signals.notify()
             return added
@@ -27,16 +29,23 @@
             }
         }
 
-        private func enqueueWithoutKeys(_ items: [NewItem]) async throws(PostgresError) -> [EnqueuedItem] {
+        private func enqueueWithoutKeys(
+            _ items: [NewItem], _ mayBeDone: Bool
+        ) async throws(PostgresError) -> [EnqueuedItem] {
             let keys = items.map(\.idempotencyKey)
-            let statements = [ItemInserts.insert(items, ids: nil), ItemInserts.deleteKnown(keys)]
-            let rows = try await main.run(statements + [ItemInserts.insertBodies(items)].compactMap(\.self))
+            // In the first attempt, no item can have ended with a key that was generated for this call.
+            let others = items.filter { mayBeDone || !$0.isKeyNew }.map(\.idempotencyKey)
+            let statements = [
+                ItemInserts.insert(items, ids: nil), others.isEmpty ? nil : ItemInserts.deleteKnown(others),
+                ItemInserts.insertBodies(items),
+            ]
+            let rows = try await main.run(statements.compactMap(\.self))
             var inserted = Dictionary(
                 rows[0].rows.map { ($0[1].text ?? "", $0[0].integer ?? 0) }, uniquingKeysWith: { first, _ in first })
-            for row in rows[1].rows { inserted[row[0].text ?? ""] = nil }
+            if !others.isEmpty { for row in rows[1].rows { inserted[row[0].text ?? ""] = nil } }
             var known: [String: KnownItem] = [:]
-            let others = keys.filter { inserted[$0] == nil }
-            if !others.isEmpty { known = Self.known(try await main.run(ItemInserts.selectKnown(others))) }
+            let missing = keys.filter { inserted[$0] == nil }
+            if !missing.isEmpty { known = Self.known(try await main.run(ItemInserts.selectKnown(missing))) }
             var added: [EnqueuedItem] = []
             for item in items {
                 if let found = known[item.idempotencyKey] {
