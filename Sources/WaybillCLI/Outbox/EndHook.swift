@@ -103,30 +103,8 @@ final class EndHook: Sendable {
         let file = try AtomicFile.make(for: "\(outbox.path)/on-end", access: O_RDWR)
         try file.append(input)
         guard lseek(file.descriptor.raw, 0, SEEK_SET) == 0 else { throw SystemError.last }
-        var actions = unsafe posix_spawn_file_actions_t()
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        unsafe posix_spawnattr_init(&attributes)
-        defer {
-            unsafe posix_spawn_file_actions_destroy(&actions)
-            unsafe posix_spawnattr_destroy(&attributes)
-        }
-        unsafe posix_spawn_file_actions_adddup2(&actions, file.descriptor.raw, 0)
         // Standard output may be JSON.
-        unsafe posix_spawn_file_actions_adddup2(&actions, 2, 1)
-        // The waiting thread blocks signals; reset the mask for the command.
-        var none = sigset_t()
-        unsafe sigemptyset(&none)
-        unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        // A group of its own, so that a signal from the terminal does not end the command before its time.
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
-        let words = ["/bin/sh", "-c", command]
-        var pointers: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) } + [nil]
-        defer { unsafe pointers.forEach { unsafe free($0) } }
-        var child = pid_t()
-        let code = unsafe posix_spawn(&child, words[0], &actions, &attributes, &pointers, environ)
-        guard code == 0 else { throw SystemError(code) }
-        return child
+        return try ProcessGroup.start(["/bin/sh", "-c", command], input: file.descriptor.raw, output: 2, errors: 2)
     }
 
     private static let consumer = "on-end"

@@ -38,36 +38,11 @@ struct CredentialProcess: Sendable {
     private func start() throws(StoreError) -> ProcessGroup {
         do throws(SystemError) {
             let pipe = try ProcessGroup.Pipe()
-            return ProcessGroup(try start(writingTo: pipe.writer), output: pipe.reader)
+            let child = try ProcessGroup.start(arguments, input: nil, output: pipe.writer.raw, errors: nil)
+            return ProcessGroup(child, output: pipe.reader)
         } catch {
             throw failure("the command can't be started (errno \(error.number)).")
         }
-    }
-
-    private func start(writingTo output: FileDescriptor) throws(SystemError) -> pid_t {
-        var actions = unsafe posix_spawn_file_actions_t()
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        unsafe posix_spawnattr_init(&attributes)
-        defer {
-            unsafe posix_spawn_file_actions_destroy(&actions)
-            unsafe posix_spawnattr_destroy(&attributes)
-        }
-        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, output.raw, 1)
-        unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        // The waiting thread blocks signals; reset the mask for the command.
-        var none = sigset_t()
-        unsafe sigemptyset(&none)
-        unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        // Put the command into its own process group, so that its descendants can be killed with it.
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
-        var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { unsafe pointers.forEach { unsafe free($0) } }
-        var child = pid_t()
-        let code = unsafe posix_spawn(&child, arguments[0], &actions, &attributes, &pointers, environ)
-        guard code == 0 else { throw SystemError(code) }
-        return child
     }
 
     private var name: String { "The credential command \(StoreError.shown(arguments.first ?? "", atMost: 100))" }
