@@ -1,3 +1,5 @@
+import Glibc
+
 /// A statement with its parameters: `$1`, `$2`, ….
 package struct PostgresStatement: Sendable, Hashable {
     package let sql: String
@@ -28,7 +30,7 @@ package struct PostgresStatement: Sendable, Hashable {
                 .rejected, "A statement has \(parameters.count) parameters, at most \(Self.maxParameters) are possible."
             )
         }
-        guard !sql.utf8.contains(0) else { throw PostgresError(.rejected, "A statement contains a NUL character.") }
+        guard !sql.containsNUL else { throw PostgresError(.rejected, "A statement contains a NUL character.") }
         let size = parameters.reduce(0) { $0 + $1.estimatedSize }
         guard size < BinaryFormat.largestMessage else {
             throw PostgresError(.rejected, "The parameters of a statement have \(size) bytes, which exceeds 1 GiB.")
@@ -47,4 +49,14 @@ package struct PostgresRows: Sendable, Hashable {
 
     package var count: Int { rows.count }
     package subscript(row: Int, column: Int) -> PostgresValue { rows[row][column] }
+}
+
+extension String {
+    /// Whether the text contains the character NUL. memchr(3), because all statements and many values are searched.
+    var containsNUL: Bool {
+        let found = unsafe utf8.withContiguousStorageIfAvailable { bytes in
+            unsafe bytes.baseAddress.map { unsafe memchr($0, 0, bytes.count) != nil } ?? false
+        }
+        return found ?? utf8.contains(0)
+    }
 }

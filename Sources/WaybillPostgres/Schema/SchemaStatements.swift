@@ -93,6 +93,13 @@ enum SchemaStatements {
         key_period bigint
         """
 
+    /// Returns a column of items with its type.
+    static func declaration(_ name: String) -> String {
+        let columns = "id bigint,\n\(itemColumns)".split(separator: ",\n").map { $0.split(separator: " ") }
+        let column = columns.first { $0[0] == name }
+        return "\(name) \(column?[1] ?? "bigint")"
+    }
+
     // Unfinished items only. Vacuum often: leasing reads past dead rows.
     private static let item = """
         CREATE TABLE waybill.item(

@@ -7,7 +7,7 @@
         /// The statements that lead from each version to the next; the first list begins with nothing.
         static let migrations: [[String]] = {
             var migrations = SchemaStatements.migrations
-            migrations[0] += SQLFunctions.statements
+            migrations[0] += LeaseFunction.statements + SQLFunctions.statements
             return migrations
         }()
 

@@ -126,43 +126,46 @@
                 """
         }
 
-        /// Moves rows to `ended` that have the expected lease and revision, and returns their IDs.
+        /// Moves rows that the transaction has locked to `ended`, if they have the expected lease and revision, and returns
+        /// their IDs.
+        static func end(_ writes: [ItemWrite]) -> PostgresStatement { statement(.end, writes) }
+
+        /// Locks rows, and moves them to `ended` unless their lane has failures or is blocked.
         ///
-        /// - Parameters:
-        ///   - writes: The rows, whose IDs ascend.
-        ///   - needsCleanLane: Whether an item stays if its lane has failures or is blocked.
-        /// - Returns: The statement.
-        static func end(_ writes: [ItemWrite], needsCleanLane: Bool = false) -> PostgresStatement {
-            statement(needsCleanLane ? .endInCleanLane : .end, writes)
+        /// - Parameter writes: The rows.
+        /// - Returns: The statements. The last one returns the IDs.
+        static func endInCleanLane(_ writes: [ItemWrite]) -> [PostgresStatement] {
+            let end = statement(.endInCleanLane, writes)
+            guard writes.count > 1 else { return [end] }
+            // In the order of their IDs, whatever plan deletes them.
+            let lock = "SELECT FROM waybill.item WHERE id = ANY($1) ORDER BY id FOR UPDATE"
+            return [PostgresStatement(lock, .array(writes.map(\.item.row.id))), end]
         }
 
-        // The rows are locked in the order of their IDs, whatever plan deletes them. The first parameter, the IDs, is
-        // repeated as a condition, because then the planner uses the index. The number of an end is ordered by
-        // transactions, because readers see transactions as a whole: see `results(after:limit:)`.
+        // The first parameter, the IDs, is repeated as a condition, because then the planner uses the index. The number of
+        // an end is ordered by transactions, because readers see transactions as a whole: see `results(after:limit:)`.
         private static func endText(_ needed: [Parameter], _ needsCleanLane: Bool) -> String {
             let names = Set(needed.map(\.name))
             let columns = SharedItem.names + SharedItem.otherNames
-            let values = columns.map { $0 == "after" ? "NULL" : value($0, names) }
+            let values = columns.map { $0 == "after" ? "NULL::bigint" : value($0, names) }
             let clean = """
                  AND NOT EXISTS (
                     SELECT FROM waybill.lane l
                     WHERE l.name = i.lane AND (l.blocked IS NOT NULL OR l.failures > 0 OR l.refusals > 0))
                 """
             return """
-                WITH u AS MATERIALIZED (SELECT u.* FROM \(needed.table())),
-                clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
-                locked AS MATERIALIZED (
-                    SELECT i.id FROM waybill.item i JOIN u ON i.id = u.id
-                    WHERE i.id = ANY($1) AND i.lease_no = u.lease_before AND i.rev = u.rev_before\(needsCleanLane ? clean : "")
-                    ORDER BY i.id FOR UPDATE OF i),
-                i AS (DELETE FROM waybill.item WHERE id = ANY(ARRAY(SELECT id FROM locked)) RETURNING *),
+                WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
+                gone AS (
+                    DELETE FROM waybill.item i USING \(needed.table()), clock
+                    WHERE i.id = ANY($1) AND i.id = u.id AND i.lease_no = u.lease_before AND i.rev = u.rev_before\(needsCleanLane ? clean : "")
+                    RETURNING t, u.number, \(zip(values, columns).map { "\($0) AS \($1)" }.joined(separator: ", "))),
                 kept AS (
                     INSERT INTO waybill.ended(day, seq, ended_at, \(columns.joined(separator: ", ")))
                     SELECT floor(t / 86400000.0)::int,
                         (SELECT value FROM waybill.meta WHERE name = 'seq_base')
-                            + (pg_current_xact_id()::text::bigint << 20) + u.number,
-                        t, \(values.joined(separator: ", "))
-                    FROM i JOIN u ON u.id = i.id, clock
+                            + (pg_current_xact_id()::text::bigint << 20) + number,
+                        t, \(columns.joined(separator: ", "))
+                    FROM gone
                     RETURNING id, state, size),
                 counted AS (
                     INSERT INTO waybill.tally_delta(state, items, bytes)

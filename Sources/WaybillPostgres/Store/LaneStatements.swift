@@ -9,14 +9,14 @@
         static let isLimited = "(max_running IS NOT NULL OR rate_count IS NOT NULL)"
 
         /// Selects the lanes that have a rate, with the items that may start and the time at which the bucket is full, by
-        /// the rules of ``LaneRate``. Reads the time from `clock`.
+        /// the rules of ``LaneRate``, at the time `now_ms`.
         static let rated = """
             SELECT r.name, r.is_blocked, r.rests_until, r.burst, r.step, r.full_at,
                 (r.top - r.full_at) / r.step AS free
             FROM (
-                SELECT r.*, t * 1000 + r.burst * r.step AS top,
-                    least(greatest(r.last_full_at, t * 1000), t * 1000 + r.burst * r.step) AS full_at
-                FROM clock, (
+                SELECT r.*, now_ms * 1000 + r.burst * r.step AS top,
+                    least(greatest(r.last_full_at, now_ms * 1000), now_ms * 1000 + r.burst * r.step) AS full_at
+                FROM (
                     SELECT l.name, l.blocked IS NOT NULL AS is_blocked, l.rests_until, l.full_at AS last_full_at, b.burst,
                         (l.rate_period * 1000 + l.rate_count - b.burst) / (l.rate_count - b.burst + 1) AS step
                     FROM waybill.lane l, LATERAL (SELECT greatest(1, l.rate_count / 20) AS burst) b

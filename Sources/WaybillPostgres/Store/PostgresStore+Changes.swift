@@ -34,7 +34,7 @@
             } else if !quick.isEmpty {
                 let ended = try await attempt { [self] (mayBeDone) async throws(PostgresError) in
                     let rows = try await main.run(Self.end(quick))
-                    return try await self.ended(quick, rows, mayBeDone)
+                    return try await self.ended(quick, rows[rows.count - 1], mayBeDone)
                 }
                 for index in changes.indices where ended.contains(changes[index].id) {
                     applied[index] = quick[changes[index].id]?.applied
@@ -54,12 +54,12 @@
             _ request: LeaseRequest, ending quick: [Int64: QuickEnd]
         ) async throws(OutboxError) -> (ended: Set<Int64>, leased: LeaseResult) {
             let (rows, chosen, mayBeDone) = try await attempt { [self] (mayBeDone) async throws(PostgresError) in
-                let (rows, chosen) = try await lease(request, after: quick.isEmpty ? [] : [Self.end(quick)])
+                let (rows, chosen) = try await lease(request, after: Self.end(quick))
                 return (rows, chosen, mayBeDone)
             }
             var result = chosen.result
             var ended: Set<Int64> = []
-            if let rows = rows.first {
+            if let rows = rows.last {
                 do throws(OutboxError) {
                     ended = try await attempt { [self] (_) async throws(PostgresError) in
                         try await self.ended(quick, rows, mayBeDone)
@@ -95,9 +95,8 @@
             let applied: AppliedChange
         }
 
-        private static func end(_ quick: [Int64: QuickEnd]) -> PostgresStatement {
-            let writes = quick.values.map(\.write).sorted { $0.item.row.id < $1.item.row.id }
-            return ItemWrites.end(writes, needsCleanLane: true)
+        private static func end(_ quick: [Int64: QuickEnd]) -> [PostgresStatement] {
+            quick.isEmpty ? [] : ItemWrites.endInCleanLane(quick.values.map(\.write))
         }
 
         /// Returns the ends of deliveries whose rows are known, by ID. The statement checks the lease and the revision of

@@ -24,7 +24,7 @@
                 [
                     item.kind, item.lane, item.spec, item.idempotencyKey, item.deduplicationKey ?? "", item.batch ?? "",
                 ] + item.tags + item.staged + item.bodies.map(\.name) + [item.host ?? ""]
-            guard texts.allSatisfy({ !$0.utf8.contains(0) }) else {
+            guard texts.allSatisfy({ !$0.containsNUL }) else {
                 throw OutboxError(.uploadRefused, "A text of the upload contains the character NUL. Remove it.")
             }
         }

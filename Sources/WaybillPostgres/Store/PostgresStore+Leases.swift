@@ -22,12 +22,12 @@
             do throws(PostgresError) {
                 // Elsewhere, an option of the connection does this, which a pooler does not pass on.
                 let settings = options.usesPooler ? [PostgresStatement("SET LOCAL jit = off")] : []
-                let statements = LeaseStatements.lease(request, host: host, for: options.leaseDuration)
-                let rows = Array(try await main.run(settings + first + statements).dropFirst(settings.count))
-                var chosen = try LeaseStatements.read(Array(rows.suffix(statements.count)), request)
+                let last = LeaseStatements.lease(request, host: host, for: options.leaseDuration)
+                let rows = Array(try await main.run(settings + first + [last]).dropFirst(settings.count))
+                var chosen = try LeaseStatements.read(rows[first.count], request)
                 hold(chosen.rows)
                 chosen.result.items = unknown + chosen.result.items
-                return (Array(rows.dropLast(statements.count)), chosen)
+                return (Array(rows.dropLast()), chosen)
             } catch {
                 forget(unknown.map(\.id), mayHoldMore: error.isOutcomeUnknown || error.kind == .timeLimit)
                 throw error

@@ -41,8 +41,8 @@
 
         static let columnCount = names.count + 2
 
-        /// - Parameter values: A row whose first columns are those of ``ofItem(_:)`` or ``ofEnded(_:)``.
-        init(_ values: [PostgresValue]) {
+        /// - Parameter values: The columns of ``ofItem(_:)`` or ``ofEnded(_:)``; the last two can be absent.
+        init(_ values: some Sequence<PostgresValue>) {
             var next = values.makeIterator()
             func number() -> Int64? { next.next()?.integer }
             func whole() -> Int { Int(number() ?? 0) }
@@ -109,6 +109,6 @@
 
     extension String {
         /// The text without the character NUL, which PostgreSQL does not store.
-        var withoutNUL: String { utf8.contains(0) ? replacing("\0", with: "\u{FFFD}") : self }
+        var withoutNUL: String { containsNUL ? replacing("\0", with: "\u{FFFD}") : self }
     }
 #endif
