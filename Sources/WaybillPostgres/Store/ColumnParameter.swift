@@ -1,10 +1,18 @@
 #if Shared
     import WaybillCore
 
+    /// A value as an object. To pass a large structure to the functions of all columns would retain what it refers to, for
+    /// each of them.
+    final class Boxed<Value: Sendable>: Sendable {
+        let value: Value
+
+        init(_ value: Value) { self.value = value }
+    }
+
     /// A parameter of a statement for several rows: an array with a value for each row, which is a column of a table `u`.
     ///
     /// A statement has only the columns that one of its rows needs, because each column costs time.
-    struct ColumnParameter<Row: Sendable>: Sendable {
+    struct ColumnParameter<Row: AnyObject & Sendable>: Sendable {
         let name: String
         let type: PostgresType
         private let isNeeded: @Sendable (Row) -> Bool
@@ -49,9 +57,9 @@
         }
         private let texts = Locked<[Shape: String]>([:])
 
-        /// Returns the statement for rows, whose text is made once.
-        func statement<Row>(
-            _ purpose: Purpose, _ parameters: [ColumnParameter<Row>], _ rows: [Row],
+        /// Returns the statement for rows, whose text is made once. A last parameter follows those of the columns.
+        func statement<Row: AnyObject & Sendable>(
+            _ purpose: Purpose, _ parameters: [ColumnParameter<Row>], _ rows: [Row], last: PostgresValue? = nil,
             _ text: ([ColumnParameter<Row>]) -> String
         ) -> PostgresStatement {
             let needed = parameters.filter { $0.isNeeded(by: rows) }
@@ -62,7 +70,7 @@
                 texts[shape] = made
                 return made
             }
-            return PostgresStatement(text, parameters: needed.map { $0.values(rows) })
+            return PostgresStatement(text, parameters: needed.map { $0.values(rows) } + [last].compactMap(\.self))
         }
     }
 #endif

@@ -6,9 +6,11 @@
     /// The statements that insert items.
     enum ItemInserts {
         /// An item, with its ID unless the server assigns it.
-        private struct Row: Sendable {
+        private final class Row: Sendable {
             let item: NewItem
             let id: Int64?
+
+            init(_ item: NewItem, _ id: Int64?) { (self.item, self.id) = (item, id) }
         }
 
         private typealias Parameter = ColumnParameter<Row>
@@ -48,22 +50,33 @@
             Parameter(adding: name, .int8) { value($0).map(PostgresValue.int8) }
         }
 
-        /// Whether the items have IDs.
-        private static let texts = StatementTexts<Bool>()
+        /// What happens to an item whose idempotency key exists.
+        enum Known {
+            /// The statement fails.
+            case fail
+            /// The item is not inserted.
+            case skip
+        }
 
-        /// Inserts items, and returns their IDs with their idempotency keys.
+        private static let texts = StatementTexts<Known>()
+
+        /// Inserts items, and returns their IDs with their idempotency keys, in the order of the items.
         ///
         /// - Parameters:
         ///   - items: The items.
-        ///   - ids: Their IDs, or `nil` to assign them. With IDs, an existing idempotency key is an error; without, its item
-        ///     is not inserted.
+        ///   - ids: Their IDs, or `nil` to assign them.
+        ///   - known: What happens to an item whose idempotency key exists.
         /// - Returns: The statement.
-        static func insert(_ items: [NewItem], ids: [Int64]?) -> PostgresStatement {
-            let rows = items.enumerated().map { Row(item: $1, id: ids?[$0]) }
-            return texts.statement(ids != nil, parameters, rows) { needed in
-                text(needed) + (ids == nil ? " ON CONFLICT DO NOTHING" : "") + " RETURNING id, idem_key"
+        static func insert(_ items: [NewItem], ids: [Int64]? = nil, known: Known) -> PostgresStatement {
+            let rows = items.enumerated().map { Row($1, ids?[$0]) }
+            let lanes = PostgresValue.array(Set(items.map(\.lane)).sorted())
+            return texts.statement(known, parameters, rows, last: lanes) { needed in
+                text(needed) + (known == .skip ? " ON CONFLICT DO NOTHING" : "") + " RETURNING id, idem_key"
             }
         }
+
+        /// The time, which the server reads once.
+        private static let now = "(SELECT waybill.wb_now())"
 
         // Arrays of arrays would have to be of equal length.
         private static func json(_ texts: [String]) -> String? {
@@ -74,29 +87,24 @@
         // exist; the transaction then writes their place.
         private static func text(_ needed: [Parameter]) -> String {
             var values = Dictionary(uniqueKeysWithValues: needed.map { ($0.name, "u.\($0.name)") })
-            for name in ["rank", "not_before"] where values[name] != nil { values[name] = "t + u.\(name)" }
+            for name in ["rank", "not_before"] where values[name] != nil { values[name] = "\(now) + u.\(name)" }
             for name in ["tags", "staged"] where values[name] != nil {
                 values[name] =
                     "CASE WHEN u.\(name) IS NULL THEN '{}'"
                     + " ELSE ARRAY(SELECT jsonb_array_elements_text(u.\(name)::jsonb)) END"
             }
             if values.removeValue(forKey: "time_limit") != nil {
-                values["deadline"] = "coalesce(t + u.time_limit, \(values["deadline"] ?? "NULL"))"
+                values["deadline"] = "coalesce(\(now) + u.time_limit, \(values["deadline"] ?? "NULL"))"
             }
             if values["dedupe_key"] != nil { values["after"] = "CASE WHEN u.dedupe_key IS NULL THEN NULL ELSE 0 END" }
             let columns = values.sorted { $0.key < $1.key }
             return """
-                WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
-                u AS MATERIALIZED (
-                    SELECT * FROM \(needed.table())),
-                lanes AS (
-                    INSERT INTO waybill.lane(name) SELECT DISTINCT u.lane FROM u
-                    WHERE NOT EXISTS(SELECT FROM waybill.lane l WHERE l.name = u.lane) ORDER BY 1
-                    ON CONFLICT DO NOTHING)
+                WITH lanes AS (
+                    INSERT INTO waybill.lane(name) SELECT n.name FROM unnest($\(needed.count + 1)::text[]) AS n(name)
+                    WHERE NOT EXISTS(SELECT FROM waybill.lane l WHERE l.name = n.name) ON CONFLICT DO NOTHING)
                 INSERT INTO waybill.item(\(columns.map(\.key).joined(separator: ", ")), created_at)
-                SELECT \(columns.map(\.value).joined(separator: ", ")), t
-                FROM u, clock
-                ORDER BY u.number
+                SELECT \(columns.map(\.value).joined(separator: ", ")), \(now)
+                FROM \(needed.table()) ORDER BY u.number
                 """
         }
 

@@ -29,12 +29,12 @@
         }
     }
 
-    extension ColumnParameter where Row == ItemWrite {
+    extension ColumnParameter where Row == Boxed<ItemWrite> {
         /// A parameter that is needed if its value changes in one row.
         fileprivate init(
             changing name: String, _ type: PostgresType, _ value: @escaping @Sendable (SharedItem) -> PostgresValue?
         ) {
-            self.init(name, type, if: { value($0.item) != value($0.before) }, { value($0.item) })
+            self.init(name, type, if: { value($0.value.item) != value($0.value.before) }, { value($0.value.item) })
         }
     }
 
@@ -43,12 +43,12 @@
     /// A statement has only the columns that change in one of its rows. The others are as they were read: each statement
     /// checks the revision of a row.
     enum ItemWrites {
-        private typealias Parameter = ColumnParameter<ItemWrite>
+        private typealias Parameter = ColumnParameter<Boxed<ItemWrite>>
 
         private static let parameters: [Parameter] = [
-            Parameter("id", .int8) { .int8($0.item.row.id) },
-            Parameter("lease_before", .int8) { .int8($0.before.life.leaseNumber) },
-            Parameter("rev_before", .int8) { .int8($0.before.revision) },
+            Parameter("id", .int8) { .int8($0.value.item.row.id) },
+            Parameter("lease_before", .int8) { .int8($0.value.before.life.leaseNumber) },
+            Parameter("rev_before", .int8) { .int8($0.value.before.revision) },
             Parameter(changing: "state", .int2) { .int2(Int16($0.life.state.number)) },
             Parameter(changing: "attempts", .int4) { .int4(Int32(clamping: $0.life.attempts)) },
             Parameter(changing: "lease_no", .int8) { .int8($0.life.leaseNumber) },
@@ -64,22 +64,22 @@
             Parameter(changing: "leased_at", .int8) { $0.life.leasedAt.map(PostgresValue.int8) },
             Parameter(changing: "token", .text) { $0.row.token.map(PostgresValue.text) },
             // A new or reopened row with a key is behind an item that does not exist.
-            Parameter("after", .int8, if: { $0.item.row.deduplicationKey != nil }) {
-                $0.item.row.after.map(PostgresValue.int8)
+            Parameter("after", .int8, if: { $0.value.item.row.deduplicationKey != nil }) {
+                $0.value.item.row.after.map(PostgresValue.int8)
             },
-            Parameter(adding: "resume", .bytea) { $0.resume.map(PostgresValue.bytea) },
-            Parameter(adding: "spec", .text) { ($0.spec?.withoutNUL).map(PostgresValue.text) },
-            Parameter("responded", .bool, if: { $0.response != nil }) { .bool($0.response != nil) },
-            Parameter(adding: "status", .int2) { ($0.response?.status).map { .int2(Int16(clamping: $0)) } },
-            Parameter(adding: "headers", .text) { $0.headers.map(PostgresValue.text) },
-            Parameter(adding: "body", .bytea) { ($0.response?.body).map { .bytea(Array($0)) } },
-            Parameter(adding: "message", .text) { ($0.response?.message?.withoutNUL).map(PostgresValue.text) },
-            Parameter("changed_after", .bool, if: { $0.response?.sourceChangedAfterwards == true }) {
-                .bool($0.response?.sourceChangedAfterwards ?? false)
+            Parameter(adding: "resume", .bytea) { $0.value.resume.map(PostgresValue.bytea) },
+            Parameter(adding: "spec", .text) { ($0.value.spec?.withoutNUL).map(PostgresValue.text) },
+            Parameter("responded", .bool, if: { $0.value.response != nil }) { .bool($0.value.response != nil) },
+            Parameter(adding: "status", .int2) { ($0.value.response?.status).map { .int2(Int16(clamping: $0)) } },
+            Parameter(adding: "headers", .text) { $0.value.headers.map(PostgresValue.text) },
+            Parameter(adding: "body", .bytea) { ($0.value.response?.body).map { .bytea(Array($0)) } },
+            Parameter(adding: "message", .text) { ($0.value.response?.message?.withoutNUL).map(PostgresValue.text) },
+            Parameter("changed_after", .bool, if: { $0.value.response?.sourceChangedAfterwards == true }) {
+                .bool($0.value.response?.sourceChangedAfterwards ?? false)
             },
-            Parameter("freed", .bool, if: \.isFreed) { .bool($0.isFreed) },
-            Parameter(adding: "history", .text) { ($0.history?.before.withoutNUL).map(PostgresValue.text) },
-            Parameter(adding: "history_end", .text) { ($0.history?.after?.withoutNUL).map(PostgresValue.text) },
+            Parameter("freed", .bool, if: \.value.isFreed) { .bool($0.value.isFreed) },
+            Parameter(adding: "history", .text) { ($0.value.history?.before.withoutNUL).map(PostgresValue.text) },
+            Parameter(adding: "history_end", .text) { ($0.value.history?.after?.withoutNUL).map(PostgresValue.text) },
         ]
 
         /// The columns of a response, and what they are without one.
@@ -90,7 +90,7 @@
         private enum Purpose: Hashable { case update, end, endInCleanLane }
         private static let texts = StatementTexts<Purpose>()
 
-        private static func statement(_ purpose: Purpose, _ writes: [ItemWrite]) -> PostgresStatement {
+        private static func statement(_ purpose: Purpose, _ writes: [Boxed<ItemWrite>]) -> PostgresStatement {
             texts.statement(purpose, parameters, writes) { needed in
                 purpose == .update ? updateText(needed) : endText(needed, purpose == .endInCleanLane)
             }
@@ -114,7 +114,7 @@
         }
 
         /// Writes rows that the transaction has locked.
-        static func update(_ writes: [ItemWrite]) -> PostgresStatement { statement(.update, writes) }
+        static func update(_ writes: [ItemWrite]) -> PostgresStatement { statement(.update, writes.map(Boxed.init)) }
 
         private static func updateText(_ needed: [Parameter]) -> String {
             let names = Set(needed.map(\.name))
@@ -128,18 +128,18 @@
 
         /// Moves rows that the transaction has locked to `ended`, if they have the expected lease and revision, and returns
         /// their IDs.
-        static func end(_ writes: [ItemWrite]) -> PostgresStatement { statement(.end, writes) }
+        static func end(_ writes: [ItemWrite]) -> PostgresStatement { statement(.end, writes.map(Boxed.init)) }
 
         /// Locks rows, and moves them to `ended` unless their lane has failures or is blocked.
         ///
         /// - Parameter writes: The rows.
         /// - Returns: The statements. The last one returns the IDs.
-        static func endInCleanLane(_ writes: [ItemWrite]) -> [PostgresStatement] {
+        static func endInCleanLane(_ writes: [Boxed<ItemWrite>]) -> [PostgresStatement] {
             let end = statement(.endInCleanLane, writes)
             guard writes.count > 1 else { return [end] }
             // In the order of their IDs, whatever plan deletes them.
             let lock = "SELECT FROM waybill.item WHERE id = ANY($1) ORDER BY id FOR UPDATE"
-            return [PostgresStatement(lock, .array(writes.map(\.item.row.id))), end]
+            return [PostgresStatement(lock, .array(writes.map(\.value.item.row.id))), end]
         }
 
         // The first parameter, the IDs, is repeated as a condition, because then the planner uses the index. The number of

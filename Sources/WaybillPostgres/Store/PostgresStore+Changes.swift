@@ -22,23 +22,22 @@
             _ changes: [ItemChange], thenLease request: LeaseRequest?
         ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseResult) {
             let quick = quickEnds(changes)
+            let ends = quick.compactMap(\.self)
             var applied = [AppliedChange?](repeating: nil, count: changes.count)
             var leased = LeaseResult()
             var isLeased = request == nil
-            if !quick.isEmpty || changes.isEmpty, quick.count == changes.count, let request {
-                let (ended, result) = try await leaseNext(request, ending: quick)
-                for index in changes.indices where ended.contains(changes[index].id) {
-                    applied[index] = quick[changes[index].id]?.applied
+            var ended: Set<Int64> = []
+            if ends.count == changes.count, let request {
+                (ended, leased) = try await leaseNext(request, ending: ends)
+                isLeased = true
+            } else if !ends.isEmpty {
+                ended = try await attempt { [self] (mayBeDone) async throws(PostgresError) in
+                    let rows = try await main.run(Self.end(ends))
+                    return try await self.ended(ends, rows[rows.count - 1], mayBeDone)
                 }
-                (leased, isLeased) = (result, true)
-            } else if !quick.isEmpty {
-                let ended = try await attempt { [self] (mayBeDone) async throws(PostgresError) in
-                    let rows = try await main.run(Self.end(quick))
-                    return try await self.ended(quick, rows[rows.count - 1], mayBeDone)
-                }
-                for index in changes.indices where ended.contains(changes[index].id) {
-                    applied[index] = quick[changes[index].id]?.applied
-                }
+            }
+            for index in changes.indices where ended.contains(changes[index].id) {
+                applied[index] = quick[index]?.applied
             }
             release(changes.indices.filter { applied[$0] != nil }.map { changes[$0].id })
             let left = changes.indices.filter { applied[$0] == nil }
@@ -46,15 +45,15 @@
                 let others = try await applySlowly(left.map { changes[$0] })
                 for (index, result) in zip(left, others) { applied[index] = result }
             }
-            if !isLeased, let request { leased = try await leaseNext(request, ending: [:]).leased }
+            if !isLeased, let request { leased = try await leaseNext(request, ending: []).leased }
             return (applied.compactMap(\.self), leased)
         }
 
         private func leaseNext(
-            _ request: LeaseRequest, ending quick: [Int64: QuickEnd]
+            _ request: LeaseRequest, ending ends: [QuickEnd]
         ) async throws(OutboxError) -> (ended: Set<Int64>, leased: LeaseResult) {
             let (rows, chosen, mayBeDone) = try await attempt { [self] (mayBeDone) async throws(PostgresError) in
-                let (rows, chosen) = try await lease(request, after: Self.end(quick))
+                let (rows, chosen) = try await lease(request, after: Self.end(ends))
                 return (rows, chosen, mayBeDone)
             }
             var result = chosen.result
@@ -62,7 +61,7 @@
             if let rows = rows.last {
                 do throws(OutboxError) {
                     ended = try await attempt { [self] (_) async throws(PostgresError) in
-                        try await self.ended(quick, rows, mayBeDone)
+                        try await self.ended(ends, rows, mayBeDone)
                     }
                 } catch {
                     // The caller does not receive what was leased: the next call finds it.
@@ -91,29 +90,25 @@
 
         /// An end of a delivery that needs no other row and no time.
         struct QuickEnd: Sendable {
-            let write: ItemWrite
+            let write: Boxed<ItemWrite>
             let applied: AppliedChange
         }
 
-        private static func end(_ quick: [Int64: QuickEnd]) -> [PostgresStatement] {
-            quick.isEmpty ? [] : ItemWrites.endInCleanLane(quick.values.map(\.write))
+        private static func end(_ ends: [QuickEnd]) -> [PostgresStatement] {
+            ends.isEmpty ? [] : ItemWrites.endInCleanLane(ends.map(\.write))
         }
 
-        /// Returns the ends of deliveries whose rows are known, by ID. The statement checks the lease and the revision of
-        /// a row, so that a row that another program has changed is left for ``applySlowly(_:)``.
-        private func quickEnds(_ changes: [ItemChange]) -> [Int64: QuickEnd] {
-            guard !changes.isEmpty else { return [:] }
-            let rows = leased.withLock { leased in changes.map { leased[$0.id] } }
-            var ends: [Int64: QuickEnd] = [:]
-            var seen: Set<Int64> = []
-            for (change, row) in zip(changes, rows) {
-                guard seen.insert(change.id).inserted else {
-                    ends[change.id] = nil
-                    continue
+        /// Returns the ends of deliveries whose rows are known, `nil` for other changes. The statement checks the lease and
+        /// the revision of a row, so that a row that another program has changed is left for ``applySlowly(_:)``.
+        private func quickEnds(_ changes: [ItemChange]) -> [QuickEnd?] {
+            // The changes of one item depend on each other.
+            let counts = Dictionary(changes.map { ($0.id, 1) }, uniquingKeysWith: +)
+            return leased.withLock { leased in
+                changes.map { change in
+                    guard counts[change.id] == 1, let row = leased[change.id] else { return nil }
+                    return Self.quickEnd(change, of: row)
                 }
-                if let row, let end = Self.quickEnd(change, of: row) { ends[change.id] = end }
             }
-            return ends
         }
 
         private static func quickEnd(_ change: ItemChange, of row: SharedItem) -> QuickEnd? {
@@ -137,7 +132,7 @@
             write.isFreed = later.state != .failed && !row.staged.isEmpty
             write.item = item
             return QuickEnd(
-                write: write,
+                write: Boxed(write),
                 applied: AppliedChange(
                     life: later, effects: effects, isAccepted: true, freed: write.isFreed ? row.staged : []))
         }
@@ -157,17 +152,18 @@
         /// Returns the items that a statement has ended. After an attempt without a response, those that this attempt did
         /// not find are looked up: they may have been ended before.
         private func ended(
-            _ quick: [Int64: QuickEnd], _ rows: PostgresRows, _ mayBeDone: Bool
+            _ ends: [QuickEnd], _ rows: PostgresRows, _ mayBeDone: Bool
         ) async throws(PostgresError) -> Set<Int64> {
             var ended = Set(rows.rows.compactMap { $0[0].integer })
-            let missing = quick.filter { !ended.contains($0.key) }
-            guard mayBeDone, !missing.isEmpty else { return ended }
+            guard mayBeDone, ended.count < ends.count else { return ended }
+            let writes = Dictionary(
+                ends.map { ($0.write.value.item.row.id, $0.write.value) }, uniquingKeysWith: { $1 })
             let found = try await main.run(
                 PostgresStatement(
                     "SELECT id, lease_no, token, state FROM waybill.ended WHERE id = ANY($1)",
-                    .array(missing.keys.sorted())))
+                    .array(writes.keys.filter { !ended.contains($0) }.sorted())))
             for row in found.rows {
-                guard let id = row[0].integer, let write = missing[id]?.write else { continue }
+                guard let id = row[0].integer, let write = writes[id] else { continue }
                 // Only the holder of a lease reports its end.
                 if row[1].integer == write.before.life.leaseNumber, row[2].text == write.item.row.token,
                     row[3].integer == Int64(write.item.life.state.number)

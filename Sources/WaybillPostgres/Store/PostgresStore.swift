@@ -92,7 +92,8 @@
                 do throws(PostgresError) {
                     return .success(try await work(mayBeDone))
                 } catch {
-                    mayBeDone = mayBeDone || error.isOutcomeUnknown
+                    // A key that was generated for this call can exist only by an earlier attempt.
+                    mayBeDone = mayBeDone || error.isOutcomeUnknown || error.kind == .uniqueViolation
                     switch error.kind {
                     case .conflict, .uniqueViolation:
                         conflicts += 1
