@@ -25,12 +25,16 @@ extension HTTPField.Name {
     package static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 }
 
-/// A UUID (RFC 9562) as a structured string (RFC 9651 section 3.3.3), quotes included.
+/// A UUID (RFC 9562).
 struct IdempotencyKey: Sendable {
-    let fieldValue: String
+    private let high: UInt64
+    private let low: UInt64
+
+    /// The UUID as a structured string (RFC 9651 section 3.3.3), quotes included.
+    var fieldValue: String { written(quote: [UInt8(ascii: "\"")]) }
 
     /// The UUID without quotes.
-    var text: String { String(fieldValue.dropFirst().dropLast()) }
+    var text: String { written(quote: []) }
 
     /// Creates a random UUID: version 4, section 5.4.
     init(random: (high: UInt64, low: UInt64)) {
@@ -44,20 +48,24 @@ struct IdempotencyKey: Sendable {
     }
 
     private init(high: UInt64, low: UInt64) {
-        let low = low & ~(0b11 << 62) | 0b10 << 62
-        fieldValue = unsafe String(unsafeUninitializedCapacity: 38) { text in
+        self.high = high
+        self.low = low & ~(0b11 << 62) | 0b10 << 62
+    }
+
+    private func written(quote: [UInt8]) -> String {
+        unsafe String(unsafeUninitializedCapacity: 38) { text in
             var count = 0
             func put(_ byte: UInt8) {
                 unsafe text[count] = byte
                 count += 1
             }
-            put(UInt8(ascii: "\""))
+            quote.forEach(put)
             for index in 0..<32 {
                 if index == 8 || index == 12 || index == 16 || index == 20 { put(UInt8(ascii: "-")) }
                 let digit = UInt8((index < 16 ? high : low) >> UInt64(60 - index % 16 * 4) & 15)
                 put(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
             }
-            put(UInt8(ascii: "\""))
+            quote.forEach(put)
             return count
         }
     }

@@ -29,8 +29,13 @@ enum BinaryFormat {
     }
 
     /// Decodes a value that is not null.
-    static func decode(_ bytes: Span<UInt8>, oid: UInt32) throws(Malformed) -> PostgresValue {
-        guard let type = PostgresType(oid: oid) else { return .other(oid: oid, array(bytes)) }
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes of the value.
+    ///   - oid: Its type.
+    ///   - type: The type whose format it has, if this is known.
+    static func decode(_ bytes: Span<UInt8>, oid: UInt32, _ type: PostgresType?) throws(Malformed) -> PostgresValue {
+        guard let type else { return .other(oid: oid, array(bytes)) }
         if let element = type.element { return try decodeArray(bytes, of: element) }
         switch type {
         case .bool:
@@ -43,8 +48,8 @@ enum BinaryFormat {
         case .bytea: return .bytea(array(bytes))
         case .jsonb:
             guard bytes.count > 0, bytes[0] == jsonbVersion else { throw Malformed() }
-            return .jsonb(String(decoding: array(bytes.extracting(1..<bytes.count)), as: UTF8.self))
-        default: return .text(String(decoding: array(bytes), as: UTF8.self))
+            return .jsonb(text(bytes.extracting(1..<bytes.count)))
+        default: return .text(text(bytes))
         }
     }
 
@@ -88,7 +93,7 @@ enum BinaryFormat {
                 continue
             }
             guard length >= 0, Int(length) <= bytes.count - offset else { throw Malformed() }
-            elements.append(try decode(bytes.extracting(offset..<offset + Int(length)), oid: oid))
+            elements.append(try decode(bytes.extracting(offset..<offset + Int(length)), oid: oid, found))
             offset += Int(length)
         }
         guard offset == bytes.count else { throw Malformed() }
@@ -117,6 +122,10 @@ enum BinaryFormat {
         var value: Value = 0
         for index in offset..<offset + width { value = value << 8 | Value(truncatingIfNeeded: bytes[index]) }
         return value
+    }
+
+    private static func text(_ bytes: Span<UInt8>) -> String {
+        unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     private static func array(_ bytes: Span<UInt8>) -> [UInt8] {

@@ -117,7 +117,10 @@
 
         private static func rows(_ result: OpaquePointer) throws(BinaryFormat.Malformed) -> PostgresRows {
             let columns = unsafe 0..<wb_pg_column_count(result)
-            let types = columns.map { unsafe wb_pg_column_type(result, $0) }
+            let types = columns.map { column in
+                let oid = unsafe wb_pg_column_type(result, column)
+                return (oid: oid, known: PostgresType(oid: oid))
+            }
             var rows: [[PostgresValue]] = []
             let count = unsafe wb_pg_row_count(result)
             rows.reserveCapacity(Int(count))
@@ -125,14 +128,14 @@
                 var values: [PostgresValue] = []
                 values.reserveCapacity(types.count)
                 for column in columns {
-                    let oid = types[Int(column)]
+                    let type = types[Int(column)]
                     var length: Int32 = 0
                     guard let bytes = unsafe wb_pg_value(result, row, column, &length) else {
-                        values.append(PostgresType(oid: oid).map(PostgresValue.null) ?? .other(oid: oid, nil))
+                        values.append(type.known.map(PostgresValue.null) ?? .other(oid: type.oid, nil))
                         continue
                     }
-                    values.append(
-                        try BinaryFormat.decode(unsafe Span(_unsafeStart: bytes, count: Int(length)), oid: oid))
+                    let span = unsafe Span(_unsafeStart: bytes, count: Int(length))
+                    values.append(try BinaryFormat.decode(span, oid: type.oid, type.known))
                 }
                 rows.append(values)
             }

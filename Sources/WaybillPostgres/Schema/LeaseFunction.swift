@@ -22,20 +22,20 @@
             ON CONFLICT (token) DO UPDATE SET until = excluded.until WHERE w.until < excluded.until - $3 / 8
             """
 
-        // 1. Keep the leases of the worker.
-        // 2. Make waiting items ready.
-        // 3. Lock the lanes with a limit for all workers: later statements see the leases of those that held the locks, and
+        // 1. Read what there is to do. Usually one lane has items, and nothing hinders it.
+        // 2. Keep the leases of the worker.
+        // 3. Make waiting items ready.
+        // 4. Lock the lanes with a limit for all workers: later statements see the leases of those that held the locks, and
         //    their starts.
-        // 4. Find how many items of each kind and lane are next, without locks. Usually one lane has items, and nothing
-        //    hinders it.
-        // 5. Lock as many; those that other workers hold are skipped.
-        // 6. Lease them, except those past their deadline, which the caller ends.
-        // 7. Return the time, and the times at which the next item or lane can be tried.
+        // 5. Find how many items of each kind and lane are next, without locks.
+        // 6. Lock as many; those that other workers hold are skipped.
+        // 7. Lease them, except those past their deadline, which the caller ends.
+        // 8. Return the time, and the times at which the next item or lane can be tried.
         private static let lease = """
             CREATE FUNCTION waybill.wb_lease(
                 worker text, machine text, lease_time bigint, slots int, lane_slots int, busy_lanes text[],
                 busy_counts int[], here text
-            ) RETURNS TABLE(\((SharedItem.names.map(SchemaStatements.declaration) + otherColumns).joined(separator: ", ")))
+            ) RETURNS TABLE(\((SharedItem.namesForLease.map(SchemaStatements.declaration) + otherColumns).joined(separator: ", ")))
             LANGUAGE plpgsql VOLATILE AS $$
             #variable_conflict use_column
             DECLARE
@@ -43,6 +43,7 @@
                 last_wait bigint;
                 first_delay bigint;
                 last_delay bigint;
+                is_kept bool;
                 is_limited bool;
                 is_simple bool;
                 only_lane text;
@@ -51,23 +52,24 @@
                 taken bigint;
             BEGIN
                 now_ms := waybill.wb_now();
-                PERFORM FROM waybill.worker w WHERE w.token = worker AND w.until >= now_ms + lease_time - lease_time / 8;
-                IF NOT FOUND THEN \(keep); END IF;
-                SELECT \(waits), EXISTS(SELECT FROM waybill.lane WHERE \(LaneStatements.isLimited))
-                INTO first_wait, last_wait, first_delay, last_delay, is_limited;
+                SELECT \(waits), \(isKept), EXISTS(SELECT FROM waybill.lane WHERE \(LaneStatements.isLimited)),
+                    count(*) = 1 AND bool_and(l.blocked IS NULL AND \(isDue("l.rests_until")))
+                        AND NOT EXISTS(SELECT FROM waybill.item i WHERE \(isInDoubt)),
+                    min(l.name)
+                FROM waybill.lane l WHERE \(exists(isReady, "l.name"))
+                INTO first_wait, last_wait, first_delay, last_delay, is_kept, is_limited, is_simple, only_lane;
+                IF NOT is_kept THEN \(keep); END IF;
                 IF first_wait <= now_ms OR last_wait > now_ms + \(ItemLife.longestWait)
                     OR first_delay <= now_ms OR last_delay > now_ms + \(ItemLife.longestDelay)
                 THEN
                     \(wake);
                     SELECT \(waits) INTO first_wait, last_wait, first_delay, last_delay;
+                    is_simple := false;
                 END IF;
                 IF is_limited THEN
+                    is_simple := false;
                     PERFORM FROM waybill.lane WHERE \(LaneStatements.isLimited) ORDER BY name FOR UPDATE;
                 END IF;
-                SELECT count(*) = 1 AND bool_and(l.blocked IS NULL AND \(isDue("l.rests_until"))) AND NOT is_limited
-                    AND NOT EXISTS(SELECT FROM waybill.item i WHERE \(isInDoubt)), min(l.name)
-                FROM waybill.lane l WHERE \(exists(isReady, "l.name"))
-                INTO is_simple, only_lane;
                 IF is_simple THEN
                     \(take(kinds[1], "only_lane", "least(slots, \(freeSlots("only_lane")))"))
                 ELSE
@@ -93,6 +95,10 @@
                 END IF;
                 RETURN NEXT;
             END $$
+            """
+
+        private static let isKept = """
+            EXISTS(SELECT FROM waybill.worker w WHERE w.token = worker AND w.until >= now_ms + lease_time - lease_time / 8)
             """
 
         // MARK: Waiting items
@@ -208,7 +214,7 @@
                 first_at = CASE WHEN i.state = 0 THEN coalesce(i.first_at, now_ms) ELSE i.first_at END,
                 verifying = i.state = 3, leased_at = now_ms
             WHERE i.id = ANY(chosen) AND NOT (i.state = 0 AND i.deadline IS NOT NULL AND i.deadline < now_ms)
-            RETURNING \(SharedItem.names.map { "i.\($0)" }.joined(separator: ", ")),
+            RETURNING \(SharedItem.namesForLease.map { "i.\($0)" }.joined(separator: ", ")),
                 CASE WHEN i.verifying THEN i.run_at ELSE i.rank END, now_ms, NULL::bigint, NULL::bigint, NULL::bigint[]
             """
 

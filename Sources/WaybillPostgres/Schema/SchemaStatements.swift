@@ -136,14 +136,13 @@ enum SchemaStatements {
             ended_at bigint NOT NULL,
             id bigint NOT NULL,
             \(itemColumns),
-            PRIMARY KEY (day, seq)
+            PRIMARY KEY (seq, day)
         ) PARTITION BY RANGE (day)
         """
 
     private static let endedIndexes = [
         "CREATE INDEX ended_id ON waybill.ended(id)",
         "CREATE INDEX ended_key ON waybill.ended(idem_key)",
-        "CREATE INDEX ended_seq ON waybill.ended(seq)",
         "CREATE INDEX ended_batch ON waybill.ended(batch, state) WHERE batch IS NOT NULL",
         "CREATE INDEX ended_staged ON waybill.ended USING gin(staged) WHERE staged <> '{}'",
     ]

@@ -90,8 +90,10 @@
         private enum Purpose: Hashable { case update, end, endInCleanLane }
         private static let texts = StatementTexts<Purpose>()
 
-        private static func statement(_ purpose: Purpose, _ writes: [Boxed<ItemWrite>]) -> PostgresStatement {
-            texts.statement(purpose, parameters, writes) { needed in
+        private static func statement(
+            _ purpose: Purpose, _ writes: [Boxed<ItemWrite>], last: PostgresValue? = nil
+        ) -> PostgresStatement {
+            texts.statement(purpose, parameters, writes, last: last) { needed in
                 purpose == .update ? updateText(needed) : endText(needed, purpose == .endInCleanLane)
             }
         }
@@ -135,7 +137,8 @@
         /// - Parameter writes: The rows.
         /// - Returns: The statements. The last one returns the IDs.
         static func endInCleanLane(_ writes: [Boxed<ItemWrite>]) -> [PostgresStatement] {
-            let end = statement(.endInCleanLane, writes)
+            let lanes = Set(writes.map(\.value.item.row.lane)).sorted()
+            let end = statement(.endInCleanLane, writes, last: .array(lanes))
             guard writes.count > 1 else { return [end] }
             // In the order of their IDs, whatever plan deletes them.
             let lock = "SELECT FROM waybill.item WHERE id = ANY($1) ORDER BY id FOR UPDATE"
@@ -148,10 +151,11 @@
             let names = Set(needed.map(\.name))
             let columns = SharedItem.names + SharedItem.otherNames
             let values = columns.map { $0 == "after" ? "NULL::bigint" : value($0, names) }
+            // An array that the server makes once, and that is usually empty.
             let clean = """
-                 AND NOT EXISTS (
-                    SELECT FROM waybill.lane l
-                    WHERE l.name = i.lane AND (l.blocked IS NOT NULL OR l.failures > 0 OR l.refusals > 0))
+                 AND i.lane <> ALL(ARRAY(SELECT l.name FROM waybill.lane l
+                    WHERE l.name = ANY($\(needed.count + 1)::text[])
+                    AND (l.blocked IS NOT NULL OR l.failures > 0 OR l.refusals > 0)))
                 """
             return """
                 WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),

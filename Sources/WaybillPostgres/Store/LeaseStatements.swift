@@ -38,7 +38,7 @@
             var chosen = Chosen()
             var places: [(isReady: Bool, place: Int64)] = []
             for values in rows.rows {
-                let other = values[SharedItem.names.count...].map { $0 }
+                let other = values[SharedItem.namesForLease.count...].map { $0 }
                 let now = other[1].integer ?? 0
                 guard values[0].integer != nil else {
                     chosen.result.nextDue = other[2].integer.map { $0 - now }
@@ -46,7 +46,7 @@
                     chosen.expired = other[4].elements?.compactMap(\.integer) ?? []
                     continue
                 }
-                let item = SharedItem(values.prefix(SharedItem.names.count))
+                let item = SharedItem(values.prefix(SharedItem.namesForLease.count))
                 let isReady = item.life.state != .verify
                 let effect = try effect(of: item, in: isReady ? .ready : .verify, at: now, request.token)
                 chosen.rows.append(item)

@@ -16,14 +16,16 @@
         var life: ItemLife { full.row.life }
 
         /// The columns that both tables have, in the order in which they are read.
-        static let names = [
+        static let names = namesForLease + ["status", "headers", "body", "message", "changed_after"]
+
+        /// Those that a worker needs: all but the last response.
+        static let namesForLease = [
             "id", "lane", "state", "attempts", "lease_no", "verifying", "asked", "run_at", "first_at", "doubtful",
             "vain",
             "reason", "max_attempts", "deadline", "on_unknown", "on_change", "dedupe_key", "after", "size", "token",
             "kind",
-            "spec", "idem_key", "priority", "batch", "tags", "resume", "created_at", "staged", "rev", "status",
-            "headers",
-            "body", "message", "changed_after", "host", "not_before", "leased_at", "history", "key_period",
+            "spec", "idem_key", "priority", "batch", "tags", "resume", "created_at", "staged", "rev", "host",
+            "not_before", "leased_at", "history", "key_period",
         ]
 
         /// Columns of `item` that are copied to `ended`, but are not read.
@@ -41,7 +43,7 @@
 
         static let columnCount = names.count + 2
 
-        /// - Parameter values: The columns of ``ofItem(_:)`` or ``ofEnded(_:)``; the last two can be absent.
+        /// - Parameter values: The columns of ``ofItem(_:)`` or ``ofEnded(_:)``, or those of ``namesForLease``.
         init(_ values: some Sequence<PostgresValue>) {
             var next = values.makeIterator()
             func number() -> Int64? { next.next()?.integer }
@@ -73,17 +75,17 @@
                 batch: text(), tags: texts(), resume: next.next()?.bytes, createdAt: number() ?? 0)
             staged = texts()
             revision = number() ?? 0
+            full.host = text()
+            full.row.life.notBefore = number()
+            full.row.life.leasedAt = number()
+            full.row.history = AttemptHistory(text: text())
+            full.row.keyPeriod = number()
             response = StoredResponse()
             response.status = number().map(Int.init)
             response.setHeaders(text())
             response.body = Data(next.next()?.bytes ?? [])
             response.message = text()
             response.sourceChangedAfterwards = flag()
-            full.host = text()
-            full.row.life.notBefore = number()
-            full.row.life.leasedAt = number()
-            full.row.history = AttemptHistory(text: text())
-            full.row.keyPeriod = number()
             full.row.endedAt = number()
             full.row.sequence = number()
         }
