@@ -26,10 +26,11 @@ import Testing
         for _ in 0..<200 {
             let value = PostgresValue.random(using: &random)
             guard let bytes = encoded(value) else { continue }
-            #expect(try BinaryFormat.decode(bytes.span, oid: value.oid) == value)
+            #expect(try BinaryFormat.decode(bytes.span, oid: value.oid, PostgresType(oid: value.oid)) == value)
             guard case .array = value else { continue }
             let decoded = (0..<bytes.count).count {
-                (try? BinaryFormat.decode(Array(bytes[..<$0]).span, oid: value.oid)) != nil
+                (try? BinaryFormat.decode(Array(bytes[..<$0]).span, oid: value.oid, PostgresType(oid: value.oid)))
+                    != nil
             }
             #expect(decoded == 0, "seed \(random.seed)")
         }
@@ -46,7 +47,11 @@ import Testing
             }
             let type =
                 Bool.random(using: &random) ? value.oid : PostgresType.allCases.randomElement(using: &random)!.rawValue
-            if (try? BinaryFormat.decode(bytes.span, oid: type)) == nil { errors += 1 } else { values += 1 }
+            if (try? BinaryFormat.decode(bytes.span, oid: type, PostgresType(oid: type))) == nil {
+                errors += 1
+            } else {
+                values += 1
+            }
         }
         #expect(errors > 100)
         #expect(values > 100)
@@ -55,12 +60,12 @@ import Testing
     @Test func `an array that claims more elements than it has bytes is an error`() {
         let bytes: [UInt8] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 20, 127, 255, 255, 255, 0, 0, 0, 1]
         #expect(throws: BinaryFormat.Malformed.self) {
-            try BinaryFormat.decode(bytes.span, oid: PostgresType.int8Array.rawValue)
+            try BinaryFormat.decode(bytes.span, oid: PostgresType.int8Array.rawValue, .int8Array)
         }
     }
 
     @Test func `a value of a type without a case keeps its bytes`() throws {
-        #expect(try BinaryFormat.decode([1, 2].span, oid: 2_950) == .other(oid: 2_950, [1, 2]))
+        #expect(try BinaryFormat.decode([1, 2].span, oid: 2_950, nil) == .other(oid: 2_950, [1, 2]))
     }
 
     private func encoded(_ value: PostgresValue) -> [UInt8]? {

@@ -1,7 +1,10 @@
 #if Shared
     import TestSupport
     import Testing
+    import Waybill
+    import WaybillCore
 
+    @testable import WaybillOutbox
     @testable import WaybillPostgres
 
     @Suite(
@@ -37,6 +40,33 @@
             #expect(error?.kind == .wrongSchema && error?.message.contains("version 2") == true)
         }
 
+        @Test func `workers of the version before keep running during and after a migration`() async throws {
+            let world = try await SharedWorld()
+            let workers = try await [world.open(), world.open(), world.open()]
+            _ = try await workers[0].enqueue(SharedWorld.items(60))
+            // Columns of the tables that each statement of a worker uses, and an index.
+            let next = [
+                "ALTER TABLE waybill.item ADD COLUMN extra text", "ALTER TABLE waybill.ended ADD COLUMN extra text",
+                "ALTER TABLE waybill.lane ADD COLUMN extra text",
+                "CREATE INDEX item_extra ON waybill.item(extra) WHERE extra IS NOT NULL",
+                "UPDATE waybill.meta SET value = 2 WHERE name = 'version'",
+            ]
+            let migrated = Progress()
+            let ended = try await withThrowingTaskGroup(of: [Int64].self) { group in
+                for (number, worker) in workers.enumerated() {
+                    group.addTask { try await Self.work(worker, "w\(number)", until: migrated) }
+                }
+                try await SharedSchema.prepare(world.observer, SharedSchema.migrations + [next])
+                migrated.isOver.withLock { $0 = true }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            let late = try await world.open()
+            let total = ended.count + (try await SharedWorld.deliverAll(late, "late")).count
+            #expect(Set(ended).count == ended.count && total >= 66)
+            #expect(try await late.tally(batch: nil).counts == [.done: total])
+            #expect(try await late.checkIntegrity() == "ok")
+        }
+
         @Test func `a failed migration leaves nothing behind`() async throws {
             let connection = try await PostgresServer.shared.makeDatabase().connect()
             try await connection.run([
@@ -68,6 +98,24 @@
                 PostgresStatement(
                     "CREATE OR REPLACE FUNCTION waybill.wb_now() RETURNS bigint LANGUAGE sql AS 'SELECT 5::bigint'"))
             #expect(try await value("SELECT waybill.wb_now()", connection) == .int8(5))
+        }
+
+        private final class Progress: Sendable {
+            let isOver = Locked(false)
+        }
+
+        /// Enqueues and delivers items until a while after something else is over.
+        private static func work(
+            _ worker: PostgresStore, _ token: String, until progress: Progress
+        ) async throws -> [Int64] {
+            var ended: [Int64] = []
+            while true {
+                // The last round begins afterwards.
+                let isLast = progress.isOver.withLock { $0 }
+                _ = try await worker.enqueue(SharedWorld.items(2))
+                ended += try await SharedWorld.deliverAll(worker, token, slots: 2)
+                if isLast { return ended }
+            }
         }
 
         private func value(_ sql: String, _ connection: PostgresConnection) async throws -> PostgresValue {

@@ -158,7 +158,9 @@
                 return write
             }
             var list: [PostgresStatement] = []
-            if !inserted.isEmpty { list.append(ItemInserts.insert(inserted.map(\.item), ids: inserted.map(\.id), known: .fail)) }
+            if !inserted.isEmpty {
+                list.append(ItemInserts.insert(inserted.map(\.item), ids: inserted.map(\.id), known: .fail))
+            }
             let reopened = changed.filter { ended.contains($0.item.row.id) && !$0.item.life.state.isTerminal }
             if !reopened.isEmpty { list.append(ItemWrites.reopen(reopened.map(\.item.row.id))) }
             let ends = changed.filter { !ended.contains($0.item.row.id) && $0.item.life.state.isTerminal }

@@ -36,7 +36,8 @@
             // In the first attempt, no item can have a key that was generated for this call.
             let others = items.filter { mayBeDone || !$0.isKeyNew }.map(\.idempotencyKey)
             let statements = [
-                ItemInserts.insert(items, known: others.isEmpty ? .fail : .skip), others.isEmpty ? nil : ItemInserts.deleteKnown(others),
+                ItemInserts.insert(items, known: others.isEmpty ? .fail : .skip),
+                others.isEmpty ? nil : ItemInserts.deleteKnown(others),
                 ItemInserts.insertBodies(items),
             ]
             let rows = try await main.run(statements.compactMap(\.self))

@@ -131,6 +131,39 @@
             }
         }
 
+        @Test func `a rate of a lane holds for eight workers that lease at once`() async throws {
+            let world = try await SharedWorld()
+            let first = try await world.open()
+            _ = try await first.enqueue(SharedWorld.items(200, lane: "slow"))
+            // At once no more than a twentieth of the rate, and one more each 24 seconds.
+            try await first.lane("slow", .setRate(LaneRate(100, per: .seconds(2_300))))
+            let leased = try await withThrowingTaskGroup(of: [LeasedItem].self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        let store = try await world.open()
+                        var leased: [LeasedItem] = []
+                        for _ in 0..<5 {
+                            let request = SharedWorld.request("w\(number)", 3)
+                            leased += try await store.lease(request).items
+                        }
+                        return leased
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(leased.count == 5)
+        }
+
+        @Test func `a key that was thought to be new belongs to the item that has it`() async throws {
+            let store = try await SharedWorld().open()
+            var items = SharedWorld.items(2)
+            let first = try await store.enqueue([items[0]])
+            for index in items.indices { items[index].isKeyNew = true }
+            let both = try await store.enqueue(items)
+            #expect(both[0] == first[0] && both[1].isNew && both[1].id != both[0].id)
+            #expect(try await store.tally(batch: nil).counts == [.ready: 2])
+        }
+
         @Test(arguments: [-3_600_000, 3_600_000])
         func `a server whose clock differs by an hour changes nothing`(_ difference: Int) async throws {
             let world = try await SharedWorld()
