@@ -169,15 +169,14 @@
                         (SELECT value FROM waybill.meta WHERE name = 'seq_base')
                             + (pg_current_xact_id()::text::bigint << 20) + number,
                         t, \(columns.joined(separator: ", "))
-                    FROM gone
-                    RETURNING id, state, size),
+                    FROM gone),
                 counted AS (
                     INSERT INTO waybill.tally_delta(state, items, bytes)
-                    SELECT state, count(*), \(sum("size")) FROM kept GROUP BY state),
+                    SELECT state, count(*), \(sum("size")) FROM gone GROUP BY state),
                 bodies AS (
-                    DELETE FROM waybill.body b USING kept
-                    WHERE b.item = kept.id AND kept.state <> \(OutboxState.failed.number))
-                SELECT id FROM kept
+                    DELETE FROM waybill.body b USING gone
+                    WHERE b.item = gone.id AND gone.state <> \(OutboxState.failed.number))
+                SELECT id FROM gone
                 """
         }
 
