@@ -3,6 +3,9 @@
 In each round and for each number of workers, the store (`OutboxTestHelper rates`) and pgbench run in turn, on the same tables
 with the same indexes. pgbench performs prepared statements that insert, lease and end items, and nothing else: no check of
 keys, no lanes, no rates, no limits, no ages and no wake-ups.
+
+Then it measures how long a lease of eight items takes beside 1,000 and beside 1,000,000 unfinished items, half of which are
+ready, in turn, each on a server of its own (`OutboxTestHelper backlog`).
 """
 
 import argparse
@@ -127,6 +130,28 @@ def measure_raw(server, workers, count):
     return rates
 
 
+BACKLOGS = [1_000, 1_000_000]
+
+
+def measure_backlogs(helper, rounds):
+    servers = [Server() for _ in BACKLOGS]
+    times = {count: [] for count in BACKLOGS}
+    try:
+        for _ in range(rounds):
+            for server, count in zip(servers, BACKLOGS):
+                run = subprocess.run([helper, "backlog", server.url, str(count)], check=True, capture_output=True, text=True)
+                times[count].append([int(time) for time in re.findall(r"(\d+) us", run.stdout)])
+    finally:
+        for server in servers:
+            server.close()
+    print("\n| unfinished | lease of 8, median | p99 |\n| --- | --- | --- |")
+    medians = {count: [statistics.median(column) for column in zip(*rows)] for count, rows in times.items()}
+    for count, (median, p99) in medians.items():
+        print(f"| {count:,} | {median / 1000:.2f} ms | {p99 / 1000:.2f} ms |")
+    ratios = [large / small for small, large in zip(*(medians[count] for count in BACKLOGS))]
+    print(f"| ratio | {ratios[0]:.2f} | **{ratios[1]:.2f}** |")
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--helper", required=True, help="the path of OutboxTestHelper, a release build")
@@ -152,6 +177,7 @@ def main():
                     f"| {min(ratios):.2f} | {max(ratios):.2f} |")
     finally:
         server.close()
+    measure_backlogs(options.helper, options.rounds)
 
 
 if __name__ == "__main__":

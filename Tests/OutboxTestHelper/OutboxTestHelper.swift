@@ -18,6 +18,7 @@ import WaybillOutbox
 ///     OutboxTestHelper stage PATH URL COUNT  the same with staged bytes; errors are reported, then retried
 ///     OutboxTestHelper full PATH URL FILE    fills the disk, tries to continue, removes FILE, and continues
 ///     OutboxTestHelper rates PATH COUNT [WORKERS]  measures the queue file that it creates there, or an empty database
+///     OutboxTestHelper backlog PATH COUNT    measures leases beside COUNT unfinished items, which it adds if they are missing
 ///     OutboxTestHelper list PATH             prints all items, one per line, and the integrity of the file
 ///
 /// PATH is a directory, or the URL of a PostgreSQL database; OUTBOX_LEASE_SECONDS is then the duration of a lease, and
@@ -29,7 +30,7 @@ struct OutboxTestHelper {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count >= 3 else {
-            throw OutboxError(.notFound, "Usage: run|idle|add|weak|stage|full|rates|list PATH [URL COUNT|FILE]")
+            throw OutboxError(.notFound, "Usage: run|idle|add|weak|stage|full|rates|backlog|list PATH [URL COUNT|FILE]")
         }
         do throws(OutboxError) {
             try await work(arguments[1], arguments[2], arguments.dropFirst(3))
@@ -45,6 +46,12 @@ struct OutboxTestHelper {
             return try await StoreRates(
                 path: path, count: numbers.first ?? 100_000, workers: numbers.dropFirst().first ?? 1
             ).run()
+        }
+        if task == "backlog" {
+            let store: any OutboxStore =
+                path.hasPrefix("postgresql://") ? try await sharedStore(path).open() : try SQLiteStore(path: path)
+            try await LeaseTimes(store: store, count: rest.first.flatMap { Int($0) } ?? 100_000).run()
+            return await store.close()
         }
         var configuration = Outbox.Configuration()
         configuration.retry = OutboxRetry(maxAttempts: 1_000, baseDelay: .milliseconds(1), maxDelay: .milliseconds(20))

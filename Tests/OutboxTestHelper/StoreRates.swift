@@ -86,7 +86,6 @@ struct StoreRates {
     private static func deliver(
         _ count: Int, slots: Int, from store: any OutboxStore, by token: String
     ) async throws(OutboxError) {
-        let response = StoredResponse(UploadResponse(status: .ok))
         var left = count
         var changes: [ItemChange] = []
         while left > 0 || !changes.isEmpty {
@@ -100,14 +99,18 @@ struct StoreRates {
             guard leased.items.count <= free else {
                 throw OutboxError(.storageFailed, "The store leased \(leased.items.count) items, expected \(free).")
             }
-            changes = leased.items.map {
-                ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber), lane: .responded, response: response)
-            }
+            changes = leased.items.map(delivered)
             left -= leased.items.count
         }
     }
 
-    private static func item(_ number: Int) -> NewItem {
+    static func delivered(_ item: LeasedItem) -> ItemChange {
+        ItemChange(
+            item.id, .ended(.delivered, lease: item.life.leaseNumber), lane: .responded,
+            response: StoredResponse(UploadResponse(status: .ok)))
+    }
+
+    static func item(_ number: Int) -> NewItem {
         var item = NewItem(
             kind: "form", lane: "backend.example:443", spec: #"{"number":\#(number)}"#,
             idempotencyKey: Delivery.newIdempotencyKey(), size: 1_000)

@@ -34,6 +34,8 @@ enum BinaryFormat {
     ///   - bytes: The bytes of the value.
     ///   - oid: Its type.
     ///   - type: The type whose format it has, if this is known.
+    /// - Returns: The value.
+    /// - Throws: ``Malformed`` if the bytes are not a value of the type.
     static func decode(_ bytes: Span<UInt8>, oid: UInt32, _ type: PostgresType?) throws(Malformed) -> PostgresValue {
         guard let type else { return .other(oid: oid, array(bytes)) }
         if let element = type.element { return try decodeArray(bytes, of: element) }
