@@ -13,20 +13,24 @@ public struct OutboxLane: Sendable, Hashable, Identifiable {
     /// The time from which the limit lets the next delivery start, in milliseconds since 1970; it may have passed.
     /// `nil` without a limit, and before the first delivery.
     public var nextStart: Int64?
+    /// The limit on the number of concurrent deliveries and verifications, of all workers of the outbox together; `nil`
+    /// for no limit.
+    public var maximumConcurrentDeliveries: Int?
 
     /// The name.
     public var id: String { name }
 }
 
 extension Outbox {
-    /// Returns the lanes that are blocked or suspended, have had a failure since their last success, or have a limited
-    /// rate, in the order of their names.
+    /// Returns the lanes that are blocked or suspended, have had a failure since their last success, or have a limit,
+    /// in the order of their names.
     public func lanes() async throws(OutboxError) -> [OutboxLane] {
         guard case .lanes(let lanes) = try await perform(.lanes) else { throw Self.unexpectedReply }
         return lanes.sorted { $0.key < $1.key }.map { name, life in
             OutboxLane(
                 name: name, blocked: life.blocked, suspendedUntil: life.suspendedUntil > 0 ? life.suspendedUntil : nil,
-                rate: life.rate, nextStart: life.nextStart)
+                rate: life.rate, nextStart: life.nextStart,
+                maximumConcurrentDeliveries: life.maxRunning)
         }
     }
 
@@ -41,5 +45,20 @@ extension Outbox {
     /// - Throws: ``OutboxError``.
     public func setRate(_ rate: LaneRate?, lane: String) async throws(OutboxError) {
         _ = try await perform(.setRate(rate, lane: lane))
+    }
+
+    /// Limits the number of concurrent deliveries and verifications of a lane, of all workers of the outbox together.
+    ///
+    /// The limit is stored. It applies in addition to
+    /// ``Configuration/maximumConcurrentDeliveriesPerLane``, which is a limit of each worker. If more deliveries are in
+    /// progress, they continue, and none starts until enough have ended.
+    ///
+    /// - Parameters:
+    ///   - count: The maximum number, from 1 to 1,000,000; other values are replaced by the nearest of these. `nil`
+    ///     removes the limit.
+    ///   - lane: The name of the lane, as in ``OutboxItem/lane``. The lane need not have items yet.
+    /// - Throws: ``OutboxError``.
+    public func setMaximumConcurrentDeliveries(_ count: Int?, lane: String) async throws(OutboxError) {
+        _ = try await perform(.setMaximumConcurrentDeliveries(count, lane: lane))
     }
 }

@@ -16,10 +16,12 @@ package struct LaneLife: Sendable, Hashable, Codable {
     package var rate: LaneRate?
     /// The time at which all starts of ``rate`` are available again, in microseconds since 1970.
     package var bucketFullAt: Int64?
+    /// The limit on items in progress, of all workers together.
+    package var maxRunning: Int?
 
     /// The coding keys of release 0.1, which are used between processes.
     private enum CodingKeys: String, CodingKey {
-        case blocked, failures, refusals, rate, bucketFullAt
+        case blocked, failures, refusals, rate, bucketFullAt, maxRunning
         case suspendedUntil = "restsUntil"
     }
 
@@ -44,6 +46,8 @@ package struct LaneLife: Sendable, Hashable, Codable {
         case started(Int)
         /// The caller limited the rate, or removed the limit.
         case setRate(LaneRate?)
+        /// The caller limited the number of items in progress, or removed the limit.
+        case setMaxRunning(Int?)
     }
 
     package mutating func handle(_ event: Event, at now: Int64) {
@@ -59,13 +63,14 @@ package struct LaneLife: Sendable, Hashable, Codable {
             if refusals == Self.maxRefusals { block(reason, jitter, now) }
         case .probe: if blocked != nil { suspendedUntil = 0 }
         case .unblock:
-            let (rate, bucketFullAt) = (rate, bucketFullAt)
+            let (rate, bucketFullAt, maxRunning) = (rate, bucketFullAt, maxRunning)
             self = LaneLife()
-            (self.rate, self.bucketFullAt) = (rate, bucketFullAt)
+            (self.rate, self.bucketFullAt, self.maxRunning) = (rate, bucketFullAt, maxRunning)
         case .started(let count): spend(count, now)
         case .setRate(let rate):
             self.rate = rate
             if rate == nil { bucketFullAt = nil }
+        case .setMaxRunning(let limit): maxRunning = limit.map { min(max($0, 1), 1_000_000) }
         }
     }
 
@@ -76,6 +81,9 @@ package struct LaneLife: Sendable, Hashable, Codable {
         guard isOpen(now) else { return 0 }
         return blocked == nil ? slots : min(1, slots)
     }
+
+    /// Returns the number of items that may start according to ``maxRunning``; negative if more are in progress.
+    package func availableSlots(running: Int) -> Int { maxRunning.map { $0 - running } ?? .max }
 
     private mutating func block(_ reason: String, _ jitter: Double, _ now: Int64) {
         blocked = reason

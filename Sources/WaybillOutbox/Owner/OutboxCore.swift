@@ -146,6 +146,10 @@ final class OutboxCore: Sendable {
             try await store.lane(lane, .setRate(rate))
             signalChange()
             return .nothing
+        case .setMaximumConcurrentDeliveries(let count, let lane):
+            try await store.lane(lane, .setMaxRunning(count))
+            signalChange()
+            return .nothing
         case .purge(let age): return try await purge(olderThan: .milliseconds(age))
         case .backUp(let path): return .backedUp(try await backUp(to: path))
         case .yield:

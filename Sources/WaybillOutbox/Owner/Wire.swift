@@ -13,6 +13,7 @@ package enum OutboxRequest: Sendable, Codable {
     case lanes
     case unblock(String)
     case setRate(LaneRate?, lane: String)
+    case setMaximumConcurrentDeliveries(Int?, lane: String)
     case purge(milliseconds: Int64)
     case backUp(String)
     case running

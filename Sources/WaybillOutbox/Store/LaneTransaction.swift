@@ -15,10 +15,10 @@ struct LaneTransaction {
         var update = try PreparedStatement(
             db,
             """
-            INSERT INTO lane(\(LaneLife.columns)) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(name) DO UPDATE SET
+            INSERT INTO lane(\(LaneLife.columns)) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(name) DO UPDATE SET
             blocked = excluded.blocked, rests_until = excluded.rests_until, failures = excluded.failures,
             refusals = excluded.refusals, rate_count = excluded.rate_count, rate_period = excluded.rate_period,
-            full_at = excluded.full_at
+            full_at = excluded.full_at, max_running = excluded.max_running
             """)
         update.bind(name)
         update.bind(life.blocked)
@@ -28,6 +28,7 @@ struct LaneTransaction {
         update.bind(life.rate?.count)
         update.bind(life.rate?.period.milliseconds)
         update.bind(life.bucketFullAt)
+        update.bind(life.maxRunning)
         try update.run()
     }
 
@@ -39,7 +40,7 @@ struct LaneTransaction {
 }
 
 extension LaneLife {
-    static let columns = "name, blocked, rests_until, failures, refusals, rate_count, rate_period, full_at"
+    static let columns = "name, blocked, rests_until, failures, refusals, rate_count, rate_period, full_at, max_running"
 
     init(_ row: PreparedStatement) {
         self.init()
@@ -49,6 +50,7 @@ extension LaneLife {
         refusals = row[4]
         rate = (row[5] as Int?).map { LaneRate($0, per: .milliseconds(row[6] as Int64)) }
         bucketFullAt = row[7]
+        maxRunning = row[8]
     }
 }
 

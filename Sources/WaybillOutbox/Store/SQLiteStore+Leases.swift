@@ -138,8 +138,11 @@ extension SQLiteStore {
             self.name = name
             isBlocked = life.blocked != nil
             let ofLane = life.availableSlots(now, of: request.slotsPerLane)
+            // One worker delivers from a queue file: what it has in progress is all that is. Leased items have no index,
+            // so that counting them would read all ready items of the lane.
+            let running = request.running[name] ?? 0
             availableSlots = min(
-                request.slots, ofLane - (request.running[name] ?? 0), life.availableStarts(now))
+                request.slots, ofLane - running, life.availableSlots(running: running), life.availableStarts(now))
         }
     }
 
@@ -181,7 +184,8 @@ extension SQLiteStore {
                 db,
                 """
                 SELECT \(LaneLife.columns) FROM lane
-                WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0 OR refusals > 0 OR rate_count IS NOT NULL
+                WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0 OR refusals > 0
+                OR rate_count IS NOT NULL OR max_running IS NOT NULL
                 """)
             let rows = try query.all { ($0[0] as String, LaneLife($0)) }
             return Dictionary(uniqueKeysWithValues: rows).filter { $0.value != LaneLife() }

@@ -7,7 +7,7 @@ import GRDB
 /// entries of consecutive uploads are adjacent. An index of states and sizes, with scattered entries, made the WAL four
 /// to seven times as long; the number of items in each state is maintained in `tally` instead, by each change of state.
 enum Schema {
-    static let version = 4
+    static let version = 5
 
     /// The states that few items are in: all but `ready`, `leased` and `done`. Literally the condition of the index
     /// `item_rare`. Uses comparisons, because SQLite would build a temporary table for an `IN` list for each row
@@ -43,7 +43,7 @@ enum Schema {
         CREATE INDEX item_batch ON item(batch, state, size) WHERE batch IS NOT NULL;
         CREATE TABLE lane(
           name TEXT PRIMARY KEY, blocked TEXT, rests_until INTEGER NOT NULL DEFAULT 0,
-          failures INTEGER NOT NULL DEFAULT 0, refusals INTEGER NOT NULL DEFAULT 0, rate_count INTEGER, rate_period INTEGER, full_at INTEGER) WITHOUT ROWID;
+          failures INTEGER NOT NULL DEFAULT 0, refusals INTEGER NOT NULL DEFAULT 0, rate_count INTEGER, rate_period INTEGER, full_at INTEGER, max_running INTEGER) WITHOUT ROWID;
         CREATE TABLE staged(name TEXT PRIMARY KEY, item INTEGER NOT NULL) WITHOUT ROWID;
         CREATE INDEX staged_item ON staged(item);
         CREATE TABLE mark(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -99,6 +99,9 @@ enum Schema {
         \(waiting)
         """
 
+    /// Migrates a file from version 4 to version 5.
+    private static let fifth = "ALTER TABLE lane ADD COLUMN max_running INTEGER;"
+
     /// Creates the tables in an empty file, or migrates those of an older release: in one transaction, so that the file
     /// has a consistent version after a power failure.
     ///
@@ -113,7 +116,7 @@ enum Schema {
         }
         guard found < version else { return }
         try db.inTransaction(.immediate) {
-            let steps = found == 0 ? [statements] : [second, third, fourth].dropFirst(found - 1)
+            let steps = found == 0 ? [statements] : [second, third, fourth, fifth].dropFirst(found - 1)
             for step in steps { try db.execute(sql: step) }
             try db.execute(sql: "PRAGMA user_version = \(version)")
             return .commit

@@ -3,7 +3,8 @@
 
     /// The statements for lanes.
     enum LaneStatements {
-        static let columns = "name, blocked, rests_until, failures, refusals, rate_count, rate_period, full_at"
+        static let columns =
+            "name, blocked, rests_until, failures, refusals, rate_count, rate_period, full_at, max_running"
 
         /// The lanes with a limit for all workers. Literally the condition of their index.
         static let isLimited = "(max_running IS NOT NULL OR rate_count IS NOT NULL)"
@@ -34,6 +35,7 @@
                 life.rate = LaneRate(Int(count), per: .milliseconds(period))
             }
             life.bucketFullAt = row[7].integer
+            life.maxRunning = row[8].integer.map(Int.init)
             return (row[0].text ?? "", life)
         }
 
@@ -68,16 +70,19 @@
         static func write(_ name: String, _ life: LaneLife) -> PostgresStatement {
             PostgresStatement(
                 """
-                INSERT INTO waybill.lane(\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (name) DO UPDATE
-                SET blocked = excluded.blocked, rests_until = excluded.rests_until, failures = excluded.failures,
+                INSERT INTO waybill.lane(\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                ON CONFLICT (name) DO UPDATE SET
+                    blocked = excluded.blocked, rests_until = excluded.rests_until, failures = excluded.failures,
                     refusals = excluded.refusals, rate_count = excluded.rate_count,
-                    rate_period = excluded.rate_period, full_at = excluded.full_at
+                    rate_period = excluded.rate_period, full_at = excluded.full_at,
+                    max_running = excluded.max_running
                 """,
                 .text(name), life.blocked.map { .text($0.withoutNUL) } ?? .null(.text), .int8(life.suspendedUntil),
                 .int4(Int32(clamping: life.failures)), .int4(Int32(clamping: life.refusals)),
                 life.rate.map { .int4(Int32(clamping: $0.count)) } ?? .null(.int4),
                 life.rate.map { .int8($0.period.milliseconds) } ?? .null(.int8),
-                life.bucketFullAt.map(PostgresValue.int8) ?? .null(.int8))
+                life.bucketFullAt.map(PostgresValue.int8) ?? .null(.int8),
+                life.maxRunning.map { .int4(Int32(clamping: $0)) } ?? .null(.int4))
         }
     }
 #endif

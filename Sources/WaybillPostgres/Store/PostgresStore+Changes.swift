@@ -318,7 +318,7 @@
                         """
                         SELECT \(LaneStatements.columns) FROM waybill.lane
                         WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0 OR refusals > 0
-                            OR rate_count IS NOT NULL
+                            OR \(LaneStatements.isLimited)
                         """))
             }
             return LaneStatements.read(rows).filter { $0.value != LaneLife() }

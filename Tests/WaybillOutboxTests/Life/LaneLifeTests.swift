@@ -1,3 +1,4 @@
+import FoundationEssentials
 import TestSupport
 import Testing
 
@@ -100,6 +101,28 @@ import Testing
             lane.handle(.started(starts), at: now)
             #expect(lane.availableStarts(now) == 0 && lane.nextStart ?? 0 > now)
         }
+    }
+
+    @Test func `a limit on items in progress is bounded, and survives the unblocking of its lane`() {
+        var lane = LaneLife()
+        #expect(lane.availableSlots(running: 1_000) == .max)
+        for (count, limit) in [(4, 4), (0, 1), (.min, 1), (.max, 1_000_000)] as [(Int, Int)] {
+            lane.handle(.setMaxRunning(count), at: 0)
+            #expect(lane.maxRunning == limit)
+        }
+        lane.handle(.setMaxRunning(2), at: 0)
+        lane.handle(.unblock, at: 0)
+        #expect((0...3).map(lane.availableSlots(running:)) == [2, 1, 0, -1])
+        lane.handle(.setMaxRunning(nil), at: 0)
+        #expect(lane == LaneLife())
+    }
+
+    @Test func `the state of a lane from an older process has no limit on items in progress`() throws {
+        let old = Data(#"{"restsUntil": 5, "failures": 1, "refusals": 0}"#.utf8)
+        var lane = try JSONDecoder().decode(LaneLife.self, from: old)
+        #expect(lane.maxRunning == nil && lane.suspendedUntil == 5 && lane.failures == 1)
+        lane.handle(.setMaxRunning(3), at: 0)
+        #expect(try JSONDecoder().decode(LaneLife.self, from: JSONEncoder().encode(lane)) == lane)
     }
 
     @Test func `unblocking opens a lane immediately`() {

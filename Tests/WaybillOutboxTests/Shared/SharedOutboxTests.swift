@@ -85,6 +85,25 @@ import WaybillCore
         #expect(try await second.running().isEmpty)
     }
 
+    @Test func `machines share the limit of a lane`() async throws {
+        let gate = Gate()
+        let shared = try SharedOutboxWorld(.respond(200).delayed(until: gate))
+        let (first, second) = (try await shared.open("one"), try await shared.open("two"))
+        let form = try await shared.world.form()
+        try await second.setMaximumConcurrentDeliveries(1, lane: form.lane.description)
+        try await first.enqueue(contentsOf: [form, form])
+        let run = shared.start(first)
+        _ = try await shared.server.request(0)
+        // Starts nothing, and does not wait for the other machine.
+        try await shared.deliver(second)
+        #expect(shared.server.requests.count == 1)
+        #expect(try await second.states() == [.leased, .ready])
+        gate.open()
+        try await shared.wait(for: .done, .done)
+        run.cancel()
+        try await run.value
+    }
+
     @Test func `one machine passes on results, and another one continues after it`() async throws {
         let shared = try SharedOutboxWorld()
         let seen = Watched<[String]>([])

@@ -50,9 +50,10 @@ extension MemoryStore.State {
     private func candidates(_ request: LeaseRequest, _ now: Int64) -> [Int64] {
         var found: [Candidate] = []
         for (name, lane) in lanes {
+            let running = entries.values.count { $0.token != nil && $0.new.lane == name }
             let available = min(
                 lane.availableSlots(now, of: request.slotsPerLane) - (request.running[name] ?? 0),
-                lane.availableStarts(now))
+                lane.availableSlots(running: running), lane.availableStarts(now))
             let all = entries.filter { $0.value.new.lane == name }.compactMap {
                 Candidate($0.key, $0.value, lane, request.host, now)
             }

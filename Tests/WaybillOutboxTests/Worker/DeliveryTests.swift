@@ -166,6 +166,57 @@ import WaybillCore
         await outbox.close()
     }
 
+    @Test func `a lane has as many concurrent deliveries as its limit, also after a change of the limit`() async throws
+    {
+        let gate = Gate()
+        let world = try OutboxWorld(otherwise: .respond(200).delayed(until: gate))
+        let outbox = try await world.open()
+        let form = try await world.form()
+        let lane = form.lane.description
+        try await outbox.setMaximumConcurrentDeliveries(2, lane: lane)
+        #expect(try await outbox.lanes().map(\.maximumConcurrentDeliveries) == [2])
+        for _ in 0..<5 { try await outbox.enqueue(form) }
+        let run = Task { try await outbox.run(session: world.session) }
+        _ = try await world.server.request(1)
+        #expect(try await outbox.running().count == 2)
+        try await outbox.setMaximumConcurrentDeliveries(3, lane: lane)
+        _ = try await world.server.request(2)
+        #expect(try await outbox.running().count == 3)
+        try await outbox.setMaximumConcurrentDeliveries(nil, lane: lane)
+        _ = try await world.server.request(4)
+        #expect(try await outbox.running().count == 5)
+        #expect(try await outbox.lanes().isEmpty)
+        gate.open()
+        outbox.drain(atMost: .seconds(60 * Slowness.factor))
+        try await run.value
+        #expect(try await outbox.states() == Array(repeating: .done, count: 5))
+        await outbox.close()
+    }
+
+    @Test func `a verification counts against the limit of its lane`() async throws {
+        let gate = Gate()
+        let world = try OutboxWorld(.closeWithoutResponse(), .respond(200).delayed(until: gate))
+        var configuration = OutboxWorld.quick
+        configuration.kinds = [VerifiedTestUpload.self]
+        let outbox = try await world.open(configuration)
+        let upload = VerifiedTestUpload(url: world.server.url("/u"))
+        try await outbox.setMaximumConcurrentDeliveries(1, lane: upload.lane.description)
+        try await outbox.enqueue(upload)
+        let run = Task { try await outbox.runUntilIdle(session: world.session) }
+        _ = try await world.server.request(1)
+        #expect(try await outbox.running().map(\.isVerifying) == [true])
+        // The worker leases again, and finds the item of another lane.
+        try await outbox.enqueue(upload)
+        try await outbox.enqueue(try await world.form())
+        _ = try await world.server.request(2)
+        #expect(try await outbox.states().prefix(2) == [.verify, .ready])
+        gate.open()
+        try await run.value
+        #expect(try await outbox.states() == [.done, .done, .done])
+        #expect(world.server.requests.count == 4)
+        await outbox.close()
+    }
+
     @Test func `a forbidden item fails without blocking others`() async throws {
         let world = try OutboxWorld(.respond(403))
         let outbox = try await world.open()
@@ -265,5 +316,20 @@ import WaybillCore
         #expect(try await again.results().map(\.sequence) == [4])
         #expect(try await again.results(after: 0).count == 4)
         await again.close()
+    }
+}
+
+/// An upload that is verified by a second request.
+private struct VerifiedTestUpload: DurableUpload {
+    static let kind = "verified"
+    var url: String
+    var lane: DurableLane { DurableLane(host: "verified.test:80") }
+
+    func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
+        try await delivery.session.upload(.data([1]), to: url, method: .post, options: delivery.options)
+    }
+
+    func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict {
+        .delivered(try await deliver(delivery))
     }
 }

@@ -115,8 +115,7 @@
             let stores = try await [world.open(), world.open(), world.open(), world.open()]
             _ = try await stores[0].enqueue(
                 SharedWorld.items(40, lane: "limited") + SharedWorld.items(1, lane: "other"))
-            try await world.observer.run(
-                PostgresStatement("UPDATE waybill.lane SET max_running = 3 WHERE name = 'limited'"))
+            try await stores[1].lane("limited", .setMaxRunning(3))
             for _ in 0..<10 {
                 let leased = try await withThrowingTaskGroup(of: [(Int, LeasedItem)].self) { group in
                     for (number, store) in stores.enumerated() {
