@@ -24,9 +24,8 @@ struct OutboxCommand: AsyncParsableCommand {
         subcommands: [
             OutboxRunCommand.self, OutboxListCommand.self, OutboxShowCommand.self, OutboxWatchCommand.self,
             OutboxPauseCommand.self, OutboxResumeCommand.self, OutboxCancelCommand.self, OutboxRetryCommand.self,
-            OutboxVerifyCommand.self, OutboxLanesCommand.self, OutboxRateCommand.self, OutboxAckCommand.self,
-            OutboxPurgeCommand.self,
-            OutboxBackupCommand.self,
+            OutboxVerifyCommand.self, OutboxLanesCommand.self, OutboxRateCommand.self,
+            OutboxLimitCommand.self, OutboxAckCommand.self, OutboxPurgeCommand.self, OutboxBackupCommand.self,
             OutboxCheckCommand.self,
         ])
 }

@@ -6,7 +6,7 @@ import WaybillOutbox
 struct OutboxLanesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lanes",
-        abstract: "Lists the lanes that are blocked or suspended, or have a limited rate.",
+        abstract: "Lists the lanes that are blocked or suspended, or have a limit.",
         discussion: """
             A lane is a server with an account. A lane that is not listed sends without a limit.
 
@@ -100,6 +100,63 @@ struct OutboxRateCommand: AsyncParsableCommand {
     }
 }
 
+/// `waybill outbox limit`: limits the concurrent uploads of a lane.
+struct OutboxLimitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "limit",
+        abstract: "Limits the number of concurrent uploads of a lane.",
+        discussion: """
+            The limit applies to all processes that deliver from the outbox together, in addition to --per-lane of \
+            run, which is a limit of each process. It is stored, also while no process delivers. The outcome checks \
+            of "verify" count, too. A lower limit stops no upload in progress.
+
+            EXAMPLES:
+              waybill outbox limit backend.example:443 4
+              waybill outbox limit 'backend.example:443 as backend' none
+
+            \(OutboxControlOptions.status)
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The lane, as printed by ls: host:port, or host:port as NAME.", valueName: "lane"))
+    var lane: String
+
+    @Argument(help: ArgumentHelp("The number, from 1 to 1000000, or none.", valueName: "number"))
+    var limit: String
+
+    @OptionGroup(title: "Outbox") var location: OutboxLocationOptions
+    @Flag(name: .customLong("json"), help: "One JSON object.") var json = false
+
+    func run() async throws {
+        try await finishing(json) { () async throws(CommandFailure) in
+            let limit = try Self.read(limit)
+            let outbox = try await location.resolved().openExisting()
+            let name = lane
+            try await mappingOutboxErrors { () async throws(OutboxError) in
+                try await outbox.setMaximumConcurrentDeliveries(limit, lane: name)
+            }
+            await outbox.close()
+            if json {
+                try JSONOutput(.standard).write(
+                    "summary", ["result": "succeeded", "exit": Exit.done, "lane": lane, "limit": limit])
+            } else {
+                let text = limit.map(OutboxLaneText.text(ofLimit:)) ?? "without a limit on concurrent uploads"
+                try StandardOutput.write("\(Redaction.escaped(lane)): \(text)\n")
+            }
+            return .done
+        }
+    }
+
+    /// Parses `4` or `none`.
+    static func read(_ text: String) throws(CommandFailure) -> Int? {
+        if text == "none" { return nil }
+        guard let limit = Int(text), (1...1_000_000).contains(limit) else {
+            throw .usage("The limit must be a number from 1 to 1000000, or none; got \(Redaction.quoted(text)).")
+        }
+        return limit
+    }
+}
+
 /// Formats lanes as lines and as JSON.
 enum OutboxLaneText {
     /// Returns a lane: `backend.example:443: at most 100 in 60 s, next in 3 s; blocked: status401, tried in 12 s`.
@@ -109,6 +166,7 @@ enum OutboxLaneText {
             let wait = lane.nextStart.flatMap { $0 > now ? ", the next in \(OutboxTime.span($0 - now + 999))" : nil }
             facts.append("at most \(text(of: rate))\(wait ?? "")")
         }
+        if let limit = lane.maximumConcurrentDeliveries { facts.append(text(ofLimit: limit)) }
         let rest = lane.suspendedUntil.flatMap { $0 > now ? OutboxTime.span($0 - now + 999) : nil }
         if let reason = lane.blocked {
             facts.append("blocked: \(reason)\(rest.map { ", tried in \($0)" } ?? "")")
@@ -120,6 +178,11 @@ enum OutboxLaneText {
 
     /// Returns a rate: `100 in 60 s`.
     static func text(of rate: LaneRate) -> String { "\(rate.count) in \(Figures.seconds(rate.period))" }
+
+    /// Returns a limit on concurrent uploads: `at most 4 concurrent uploads`.
+    static func text(ofLimit limit: Int) -> String {
+        "at most \(limit) concurrent \(limit == 1 ? "upload" : "uploads")"
+    }
 }
 
 extension JSONObject {
@@ -129,6 +192,7 @@ extension JSONObject {
         self = [
             "lane": lane.name, "blocked": lane.blocked, "suspendedUntil": lane.suspendedUntil.map(OutboxTime.text),
             "rate": lane.rate.map(JSONObject.init), "nextStart": lane.nextStart.map(OutboxTime.text),
+            "limit": lane.maximumConcurrentDeliveries,
         ]
     }
 }

@@ -82,6 +82,9 @@ enum CommandOptions {
         "outbox rate": """
         outbox= json help,h
         """,
+        "outbox limit": """
+        outbox= json help,h
+        """,
         "outbox ack": """
         through= keep outbox= json silent,q,s help,h
         """,

@@ -76,6 +76,31 @@ import WaybillOutbox
         }
     }
 
+    @Test func `the limit on concurrent uploads of a lane is set, listed and removed`() async throws {
+        let fixture = try OutboxFixture()
+        for _ in 0..<3 { _ = try await fixture.queue("-F", "a=b") }
+        let lane = "127.0.0.1:\(fixture.server.port)"
+        #expect(try await fixture.outbox("limit", lane, "4").text == "\(lane): at most 4 concurrent uploads\n")
+        let summary = try await fixture.outbox("limit", lane, "1", "--json").jsonSummary()
+        #expect(summary["lane"] as? String == lane && summary["limit"] as? Int == 1)
+        let lines = try await fixture.outbox("lanes", "--json").jsonLines()
+        #expect(lines.first?["lane"] as? String == lane && lines.first?["limit"] as? Int == 1)
+        #expect(lines.first?["rate"] is NSNull && lines.last?["listed"] as? Int == 1)
+        _ = try await fixture.outbox("rate", lane, "9/1s")
+        #expect(
+            try await fixture.outbox("lanes").text == "\(lane): at most 9 in 1.0 s; at most 1 concurrent upload\n")
+        _ = try await fixture.outbox("rate", lane, "none")
+        #expect(try await fixture.deliver().exit == .status(0))
+        #expect(fixture.server.requests.count == 3)
+        #expect(
+            try await fixture.outbox("limit", lane, "none").text
+                == "\(lane): without a limit on concurrent uploads\n")
+        #expect(try await fixture.outbox("lanes").text.isEmpty)
+        for limit in ["0", "-1", "1.5", "1000001", "some", ""] {
+            #expect(try await fixture.outbox("limit", lane, limit).exit == .status(2), "\(limit)")
+        }
+    }
+
     @Test func `a purge removes ended items and prints the returned space`() async throws {
         let fixture = try OutboxFixture()
         for _ in 0..<2 { _ = try await fixture.queue("-F", "a=b") }

@@ -195,8 +195,8 @@ import Testing
             ("outbox run", ["-4"]), ("outbox ls", []), ("outbox ls", ["--all"]), ("outbox show", ["1"]),
             ("outbox watch", []), ("outbox pause", ["--all"]), ("outbox resume", ["--all"]),
             ("outbox cancel", ["--all"]), ("outbox retry", ["--all"]), ("outbox verify", ["--all"]), ("outbox ack", []),
-            ("outbox lanes", []), ("outbox rate", ["h:80", "1/1m"]), ("outbox purge", []),
-            ("outbox backup", ["copy"]),
+            ("outbox lanes", []), ("outbox rate", ["h:80", "1/1m"]), ("outbox limit", ["h:80", "4"]),
+            ("outbox purge", []), ("outbox backup", ["copy"]),
             ("outbox check", []), ("doctor", []), ("doctor", ["s3://cards"]), ("manual", []),
         ]
         for path in scene.tree.leaves.map(\.path) {
