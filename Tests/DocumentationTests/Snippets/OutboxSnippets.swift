@@ -108,6 +108,10 @@ private func unblocking(_ outbox: Outbox) async throws {
     try await outbox.setRate(LaneRate(100, per: .seconds(60)), lane: "backend.example:443")
     for lane in try await outbox.lanes() { print(lane.name, lane.rate?.count ?? 0, lane.blocked ?? "open") }
     // end
+
+    // snippet: outbox, limit
+    try await outbox.setMaximumConcurrentDeliveries(4, lane: "backend.example:443")
+    // end
 }
 
 private func learning(_ outbox: Outbox) async throws {
