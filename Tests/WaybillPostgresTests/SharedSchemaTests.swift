@@ -100,6 +100,28 @@
             #expect(try await value("SELECT waybill.wb_now()", connection) == .int8(5))
         }
 
+        @Test func `a migration and a transaction that lock tables in other orders both succeed`() async throws {
+            let world = try await SharedWorld()
+            let (other, migrating) = (try world.database.connect(), try world.database.connect())
+            let next = [
+                "ALTER TABLE waybill.item ADD COLUMN extra text", "ALTER TABLE waybill.lane ADD COLUMN extra text",
+                "UPDATE waybill.meta SET value = 2 WHERE name = 'version'",
+            ]
+            async let migration: Void = SharedSchema.prepare(migrating, SharedSchema.migrations + [next])
+            try await other.transaction { transaction throws(PostgresError) in
+                try await transaction.run([PostgresStatement("LOCK TABLE waybill.lane IN ROW EXCLUSIVE MODE")])
+                let isWaiting = """
+                    SELECT EXISTS(SELECT FROM pg_locks WHERE relation = 'waybill.lane'::regclass AND NOT granted)
+                    """
+                while try await world.observer.run(PostgresStatement(isWaiting))[0, 0] != .bool(true) {}
+                try await transaction.run([PostgresStatement("LOCK TABLE waybill.item IN ROW EXCLUSIVE MODE")])
+            }
+            try await migration
+            #expect(try await world.value("SELECT value FROM waybill.meta WHERE name = 'version'") == 2)
+            let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+            #expect(try await world.value(deadlocks) == 0)
+        }
+
         private final class Progress: Sendable {
             let isOver = Locked(false)
         }
@@ -112,6 +134,7 @@
             while true {
                 // The last round begins afterwards.
                 let isLast = progress.isOver.withLock { $0 }
+                try Task.checkCancellation()
                 _ = try await worker.enqueue(SharedWorld.items(2))
                 ended += try await SharedWorld.deliverAll(worker, token, slots: 2)
                 if isLast { return ended }

@@ -1,4 +1,6 @@
 #if Shared
+    import WaybillCore
+
     /// Creates and migrates the tables of a shared outbox.
     package enum SharedSchema {
         /// The version that this program writes.
@@ -23,8 +25,22 @@
         /// - Parameters:
         ///   - connection: The connection.
         ///   - migrations: The statements of a release, as ``migrations``.
-        /// - Throws: ``PostgresError``, as ``prepare(_:)``.
+        /// - Throws: ``PostgresError``, as ``prepare(_:)``; of the kind `timeLimit` if another session keeps a table locked.
         static func prepare(
+            _ connection: PostgresConnection, _ migrations: [[String]]
+        ) async throws(PostgresError) {
+            for failures in 1... {
+                do throws(PostgresError) {
+                    return try await migrate(connection, migrations)
+                } catch {
+                    guard error.sqlState == lockTimeout else { throw error }
+                    guard failures < maxAttempts else { throw locked }
+                }
+                try? await Task.sleep(for: retryDelay.delay(after: failures, jitter: .random(in: 0...1)))
+            }
+        }
+
+        private static func migrate(
             _ connection: PostgresConnection, _ migrations: [[String]]
         ) async throws(PostgresError) {
             let version = Int64(migrations.count)
@@ -36,8 +52,8 @@
                     found = versions[0, 0].integer ?? 0
                     guard versions[0, 1].integer ?? 0 <= version else { throw tooNew(found) }
                 }
-                let missing = migrations.dropFirst(Int(found)).joined()
-                try await transaction.run(missing.map { PostgresStatement($0) } + [raiseBase])
+                let missing = migrations.dropFirst(Int(found)).joined().map { PostgresStatement($0) }
+                try await transaction.run((found > 0 && !missing.isEmpty ? [limitLocks] : []) + missing + [raiseBase])
             }
         }
 
@@ -50,6 +66,17 @@
             SELECT max(value) FILTER (WHERE name = 'version'), max(value) FILTER (WHERE name = 'oldest_version')
             FROM waybill.meta
             """)
+
+        // Workers lock the same tables in other orders. A migration gives up before the server finds a deadlock after a second
+        // (`deadlock_timeout`) and rolls back one of both.
+        private static let limitLocks = PostgresStatement("SET LOCAL lock_timeout = 500")
+        private static let lockTimeout = "55P03"
+        private static let maxAttempts = 60
+        private static let retryDelay = Backoff(from: .milliseconds(50), to: .seconds(1))
+        private static let locked = PostgresError(
+            .timeLimit,
+            "Other sessions keep the tables of the outbox locked, so that they could not be migrated. End long transactions, and try again."
+        )
 
         // Ends are numbered by `seq_base + (transaction ID << 20) + ordinal`, so that they are ordered as readers see them.
         // After a restore into another cluster, transaction IDs are smaller than those of the numbers that exist.
