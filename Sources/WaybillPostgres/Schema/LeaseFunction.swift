@@ -22,6 +22,11 @@
             ON CONFLICT (token) DO UPDATE SET until = excluded.until WHERE w.until < excluded.until - $3 / 8
             """
 
+        // The plans of the function stay in the session of a pooler, which has not the settings of `PostgresAddress`: made for
+        // a short queue, they would read all of a long one.
+        private static let settings =
+            "SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET jit = off"
+
         // 1. Read what there is to do. Usually one lane has items, and nothing hinders it.
         // 2. Keep the leases of the worker.
         // 3. Make waiting items ready.
@@ -36,7 +41,7 @@
                 worker text, machine text, lease_time bigint, slots int, lane_slots int, busy_lanes text[],
                 busy_counts int[], here text
             ) RETURNS TABLE(\((SharedItem.namesForLease.map(SchemaStatements.declaration) + otherColumns).joined(separator: ", ")))
-            LANGUAGE plpgsql VOLATILE AS $$
+            LANGUAGE plpgsql VOLATILE \(settings) AS $$
             #variable_conflict use_column
             DECLARE
                 first_wait bigint;
@@ -58,7 +63,12 @@
                     min(l.name)
                 FROM waybill.lane l WHERE \(exists(isReady, "l.name"))
                 INTO first_wait, last_wait, first_delay, last_delay, is_kept, is_limited, is_simple, only_lane;
-                IF NOT is_kept THEN \(keep); END IF;
+                IF NOT is_kept THEN
+                    \(keep);
+                    -- The lanes may have changed while it waited for another worker.
+                    now_ms := waybill.wb_now();
+                    is_simple := false;
+                END IF;
                 IF first_wait <= now_ms OR last_wait > now_ms + \(ItemLife.longestWait)
                     OR first_delay <= now_ms OR last_delay > now_ms + \(ItemLife.longestDelay)
                 THEN
@@ -69,9 +79,10 @@
                 IF is_limited THEN
                     is_simple := false;
                     PERFORM FROM waybill.lane WHERE \(LaneStatements.isLimited) ORDER BY name FOR UPDATE;
+                    now_ms := waybill.wb_now();
                 END IF;
                 IF is_simple THEN
-                    \(take(kinds[1], "only_lane", "least(slots, \(freeSlots("only_lane")))"))
+                    \(take(kinds[1], "only_lane", "greatest(0, least(slots, \(freeSlots("only_lane"))))"))
                 ELSE
                     FOR pick IN \(find) LOOP
                         CASE pick.kind \(takeEach)
@@ -162,6 +173,7 @@
         }
 
         /// Selects how many items of each kind and lane are next.
+        // With an offset, `free` is computed once for each lane.
         private static let find: String = {
             let found = kinds.enumerated().map { number, kind in
                 """
@@ -184,7 +196,7 @@
                                         SELECT count(*) FROM waybill.item i WHERE i.token IS NOT NULL AND i.lane = l.name)
                                     END, q.free) AS free
                             FROM waybill.lane l LEFT JOIN (\(LaneStatements.rated)) q ON q.name = l.name
-                            WHERE \(isDue("l.rests_until"))
+                            WHERE \(isDue("l.rests_until")) OFFSET 0
                         ) o, LATERAL (\(found.joined(separator: "\nUNION ALL\n"))) f
                         WHERE o.free > 0
                     ) f WHERE number <= free ORDER BY kind > 0, place, id LIMIT slots

@@ -75,7 +75,7 @@
             }
         }
 
-        /// The time, which the server reads once.
+        /// The time. Each column reads it, so that they can differ by a millisecond.
         private static let now = "(SELECT waybill.wb_now())"
 
         // Arrays of arrays would have to be of equal length.

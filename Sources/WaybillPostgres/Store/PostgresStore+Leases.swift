@@ -168,7 +168,8 @@
         // A worker that renews its leases now has locked its row and is skipped, or waits until this transaction ends.
         private static let lockGone = PostgresStatement(gone)
 
-        // An item that is leased at this moment has a worker: both rows become visible together.
+        // An item that is leased at this moment has a worker. If the lease took longer than 7/8 of its duration, the row of the
+        // worker may be gone: the worker has given the item up then.
         private static let lockOrphans = PostgresStatement(
             """
             WITH gone AS MATERIALIZED (\(gone))

@@ -134,7 +134,7 @@
             WITH old AS MATERIALIZED (
                 SELECT day, seq FROM waybill.ended
                 WHERE day <= floor($1 / 86400000.0)::int AND ended_at < $1
-                ORDER BY day, seq LIMIT \(pageSize) FOR UPDATE SKIP LOCKED),
+                ORDER BY seq, day LIMIT \(pageSize) FOR UPDATE SKIP LOCKED),
             gone AS (
                 DELETE FROM waybill.ended e USING old WHERE e.day = old.day AND e.seq = old.seq
                 RETURNING e.id, e.state, e.size),

@@ -53,6 +53,15 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a lane with more items in progress than slots starts none`(kind: StoreKind) async throws {
+        let world = try await StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b", lane: "other:80"))
+        let request = LeaseRequest(token: StoreWorld.token, slots: 9, slotsPerLane: 2, running: ["h:80": 3])
+        #expect(try await world.at(1_000).lease(request).items.map(\.spec) == ["b"])
+        #expect(try await world.at(1_001).lease(request).items.isEmpty)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a limit below the items in progress starts nothing until enough of them have ended`(
         kind: StoreKind
     ) async throws {
