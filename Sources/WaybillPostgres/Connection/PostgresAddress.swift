@@ -125,8 +125,8 @@
 
         // The tables of a queue change faster than their statistics: each statement has an index, and planning costs more
         // than most statements. Compiling one that is expected to read many rows, but does not, takes seconds.
-        private static let planning = [
-            "-c jit=off", "-c plan_cache_mode=force_generic_plan", "-c enable_seqscan=off",
+        static let planning = [
+            ("jit", "off"), ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"),
         ]
 
         /// The parameters for libpq. Those of the URL, in `dbname`, override those before it.
@@ -146,8 +146,8 @@
                     ("statement_timeout", statementLimit), ("lock_timeout", statementLimit / 2),
                     ("idle_in_transaction_session_timeout", .seconds(60)),
                 ]
-                let options = limits.map { "-c \($0)=\(Int64(($1 / .milliseconds(1)).rounded(.up)))" }
-                list.append(("options", (options + Self.planning).joined(separator: " ")))
+                let options = limits.map { ($0, "\(Int64(($1 / .milliseconds(1)).rounded(.up)))") } + Self.planning
+                list.append(("options", options.map { "-c \($0)=\($1)" }.joined(separator: " ")))
             }
             list.append(("dbname", address.url.value))
             list += host.parameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

@@ -22,11 +22,6 @@
             ON CONFLICT (token) DO UPDATE SET until = excluded.until WHERE w.until < excluded.until - $3 / 8
             """
 
-        // The plans of the function stay in the session of a pooler, which has not the settings of `PostgresAddress`: made for
-        // a short queue, they would read all of a long one.
-        private static let settings =
-            "SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET jit = off"
-
         // 1. Read what there is to do. Usually one lane has items, and nothing hinders it.
         // 2. Keep the leases of the worker.
         // 3. Make waiting items ready.
@@ -41,7 +36,7 @@
                 worker text, machine text, lease_time bigint, slots int, lane_slots int, busy_lanes text[],
                 busy_counts int[], here text
             ) RETURNS TABLE(\((SharedItem.namesForLease.map(SchemaStatements.declaration) + otherColumns).joined(separator: ", ")))
-            LANGUAGE plpgsql VOLATILE \(settings) AS $$
+            LANGUAGE plpgsql VOLATILE AS $$
             #variable_conflict use_column
             DECLARE
                 first_wait bigint;

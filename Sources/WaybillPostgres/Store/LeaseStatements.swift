@@ -15,6 +15,13 @@
                 ])
         }
 
+        /// The settings of ``PostgresConfiguration`` for one transaction, because a pooler does not pass them on. The plans of
+        /// the function stay in the sessions of the pooler: made for a short queue, they would read all of a long one.
+        static let settings = PostgresStatement(
+            """
+            SELECT \(PostgresConfiguration.planning.map { "set_config('\($0)', '\($1)', true)" }.joined(separator: ", "))
+            """)
+
         /// Keeps the leases of a worker for another lease duration. Writes nothing soon after the last time.
         static func keep(_ token: String, _ host: String, _ duration: Duration) -> PostgresStatement {
             PostgresStatement(LeaseFunction.keep, parameters: keeping(token, host, duration))

@@ -20,8 +20,7 @@
             request.slots -= unknown.count
             for item in unknown { request.running[item.lane, default: 0] += 1 }
             do throws(PostgresError) {
-                // Elsewhere, an option of the connection does this, which a pooler does not pass on.
-                let settings = options.usesPooler ? [PostgresStatement("SET LOCAL jit = off")] : []
+                let settings = options.usesPooler ? [LeaseStatements.settings] : []
                 let last = LeaseStatements.lease(request, host: host, for: options.leaseDuration)
                 let rows = Array(try await main.run(settings + first + [last]).dropFirst(settings.count))
                 var chosen = try LeaseStatements.read(rows[first.count], request)

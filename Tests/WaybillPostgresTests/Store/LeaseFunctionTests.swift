@@ -59,9 +59,9 @@
         }
 
         private func lease(_ world: SharedWorld) async throws {
-            let rows = try await world.observer.run(
-                PostgresStatement("SELECT * FROM waybill.wb_lease('w', 'h', 60000, 5, 5, '{}', '{}', NULL)"))
-            #expect(rows.count == 6)
+            let lease = "SELECT * FROM waybill.wb_lease('w', 'h', 60000, 5, 5, '{}', '{}', NULL)"
+            let rows = try await world.observer.run([LeaseStatements.settings, PostgresStatement(lease)])
+            #expect(rows[1].count == 6)
         }
 
         /// The number of times that the table of items was read in whole.
