@@ -52,23 +52,37 @@
                 taken bigint;
             BEGIN
                 now_ms := waybill.wb_now();
-                SELECT \(waits), \(isKept), EXISTS(SELECT FROM waybill.lane WHERE \(LaneStatements.isLimited)),
-                    count(*) = 1 AND bool_and(l.blocked IS NULL AND \(isDue("l.rests_until")))
-                        AND NOT EXISTS(SELECT FROM waybill.item i WHERE \(isInDoubt)),
-                    min(l.name)
-                FROM waybill.lane l WHERE \(exists(isReady, "l.name"))
-                INTO first_wait, last_wait, first_delay, last_delay, is_kept, is_limited, is_simple, only_lane;
+                SELECT (\(first("run_at", waits))),
+                    (\(first("not_before", isDelayed))),
+                    \(isKept), EXISTS(SELECT FROM waybill.lane WHERE \(LaneStatements.isLimited)),
+                    first_lane = last_lane AND NOT EXISTS(SELECT FROM waybill.item i WHERE \(isInDoubt)) AND EXISTS(
+                        SELECT FROM waybill.lane l
+                        WHERE l.name = first_lane AND l.blocked IS NULL AND \(isDue("l.rests_until"))),
+                    first_lane
+                FROM (
+                    SELECT (
+                        SELECT i.lane FROM waybill.item i WHERE \(isReady) ORDER BY i.lane, i.rank, i.id LIMIT 1
+                    ) AS first_lane, (
+                        SELECT i.lane FROM waybill.item i WHERE \(isReady) ORDER BY i.lane DESC, i.rank DESC, i.id DESC LIMIT 1
+                    ) AS last_lane OFFSET 0
+                ) lanes
+                INTO first_wait, first_delay, is_kept, is_limited, is_simple, only_lane;
                 IF NOT is_kept THEN
                     \(keep);
                     -- The lanes may have changed while it waited for another worker.
                     now_ms := waybill.wb_now();
                     is_simple := false;
+                    SELECT (\(last("run_at", waits))),
+                        (\(last("not_before", isDelayed)))
+                    INTO last_wait, last_delay;
                 END IF;
                 IF first_wait <= now_ms OR last_wait > now_ms + \(ItemLife.longestWait)
                     OR first_delay <= now_ms OR last_delay > now_ms + \(ItemLife.longestDelay)
                 THEN
                     \(wake);
-                    SELECT \(waits) INTO first_wait, last_wait, first_delay, last_delay;
+                    SELECT (\(first("run_at", waits))),
+                        (\(first("not_before", isDelayed)))
+                    INTO first_wait, first_delay;
                     is_simple := false;
                 END IF;
                 IF is_limited THEN
@@ -103,31 +117,35 @@
             END $$
             """
 
+        // If the clock was set back, the time of the row is later than that of any new one.
         private static let isKept = """
-            EXISTS(SELECT FROM waybill.worker w WHERE w.token = worker AND w.until >= now_ms + lease_time - lease_time / 8)
+            EXISTS(SELECT FROM waybill.worker w WHERE w.token = worker AND w.until >= now_ms + lease_time - lease_time / 8
+                AND w.until <= now_ms + lease_time)
             """
 
         // MARK: Waiting items
 
-        // Separate minima and maxima, because each is then one step in an index.
-        private static let waits = """
-            (SELECT min(run_at) FROM waybill.item WHERE state = 2 AND not_before IS NULL),
-            (SELECT max(run_at) FROM waybill.item WHERE state = 2 AND not_before IS NULL),
-            (SELECT min(not_before) FROM waybill.item WHERE state = 2 AND not_before IS NOT NULL),
-            (SELECT max(not_before) FROM waybill.item WHERE state = 2 AND not_before IS NOT NULL)
-            """
+        private static let waits = "state = 2 AND not_before IS NULL"
+        private static let isDelayed = "state = 2 AND not_before IS NOT NULL"
 
-        // Two ranges of each index, because `OR` would read all waiting items.
+        // Not `min` and `max`: with statistics of an empty table, they would read all waiting items.
+        private static func first(_ column: String, _ condition: String, _ order: String = "") -> String {
+            "SELECT \(column) FROM waybill.item WHERE \(condition) ORDER BY \(column)\(order) LIMIT 1"
+        }
+
+        private static func last(_ column: String, _ condition: String) -> String { first(column, condition, " DESC") }
+
+        // Two ranges of each index, because `OR` would read all waiting items. A time is too late only after the clock was
+        // set back.
         private static let wake: String = {
             let ranges = [
-                ("not_before IS NULL", "run_at", "<= now_ms"),
-                ("not_before IS NULL", "run_at", "> now_ms + \(ItemLife.longestWait)"),
-                ("not_before IS NOT NULL", "not_before", "<= now_ms"),
-                ("not_before IS NOT NULL", "not_before", "> now_ms + \(ItemLife.longestDelay)"),
+                (waits, "run_at", "<= now_ms"), (waits, "run_at", "> now_ms + \(ItemLife.longestWait)"),
+                (isDelayed, "not_before", "<= now_ms"),
+                (isDelayed, "not_before", "> now_ms + \(ItemLife.longestDelay)"),
             ]
             let parts = ranges.map { condition, column, range in
                 """
-                ARRAY(SELECT id FROM waybill.item WHERE state = 2 AND \(condition) AND \(column) \(range)
+                ARRAY(SELECT id FROM waybill.item WHERE \(condition) AND \(column) \(range)
                     ORDER BY \(column) LIMIT 1000 FOR UPDATE SKIP LOCKED)
                 """
             }
