@@ -75,8 +75,8 @@
             }
         }
 
-        /// The time. Each column reads it, so that they can differ by a millisecond.
-        private static let now = "(SELECT waybill.wb_now())"
+        /// The time, which the statement reads once. Not a table of the join: the rows would have to be sorted.
+        private static let now = "(SELECT t FROM clock)"
 
         // Arrays of arrays would have to be of equal length.
         private static func json(_ texts: [String]) -> String? {
@@ -99,7 +99,8 @@
             if values["dedupe_key"] != nil { values["after"] = "CASE WHEN u.dedupe_key IS NULL THEN NULL ELSE 0 END" }
             let columns = values.sorted { $0.key < $1.key }
             return """
-                WITH lanes AS (
+                WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
+                lanes AS (
                     INSERT INTO waybill.lane(name) SELECT n.name FROM unnest($\(needed.count + 1)::text[]) AS n(name)
                     WHERE NOT EXISTS(SELECT FROM waybill.lane l WHERE l.name = n.name) ON CONFLICT DO NOTHING)
                 INSERT INTO waybill.item(\(columns.map(\.key).joined(separator: ", ")), created_at)

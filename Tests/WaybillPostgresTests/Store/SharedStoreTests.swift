@@ -153,6 +153,19 @@
             #expect(leased.count == 5)
         }
 
+        @Test func `all times of a new item are those of one reading of the clock`() async throws {
+            let world = try await SharedWorld()
+            let store = try await world.open()
+            // Each reading of this clock is later than the one before.
+            try await world.observer.run(PostgresStatement("CREATE SEQUENCE public.ticks"))
+            try await world.replaceClock("nextval('public.ticks') * 1000")
+            var item = SharedWorld.items(1)[0]
+            (item.timeLimit, item.priority) = (50_000, 0)
+            _ = try await store.enqueue([item])
+            let differences = "SELECT (deadline - created_at) || ' ' || (rank - created_at) FROM waybill.item"
+            #expect(try await world.observer.run(PostgresStatement(differences))[0, 0].text == "50000 \(item.rank(0))")
+        }
+
         @Test func `a key that was thought to be new belongs to the item that has it`() async throws {
             let store = try await SharedWorld().open()
             var items = SharedWorld.items(2)
