@@ -29,12 +29,13 @@
         static func prepare(
             _ connection: PostgresConnection, _ migrations: [[String]]
         ) async throws(PostgresError) {
+            let deadline = ContinuousClock.now + patience
             for failures in 1... {
                 do throws(PostgresError) {
                     return try await migrate(connection, migrations)
                 } catch {
                     guard error.sqlState == lockTimeout else { throw error }
-                    guard failures < maxAttempts else { throw locked }
+                    guard ContinuousClock.now < deadline else { throw locked }
                 }
                 try? await Task.sleep(for: retryDelay.delay(after: failures, jitter: .random(in: 0...1)))
             }
@@ -71,7 +72,8 @@
         // (`deadlock_timeout`) and rolls back one of both.
         private static let limitLocks = PostgresStatement("SET LOCAL lock_timeout = 500")
         private static let lockTimeout = "55P03"
-        private static let maxAttempts = 60
+        // Another program's migration, for which this one waits under the advisory lock, counts, too.
+        private static let patience = Duration.seconds(60)
         private static let retryDelay = Backoff(from: .milliseconds(50), to: .seconds(1))
         private static let locked = PostgresError(
             .timeLimit,
