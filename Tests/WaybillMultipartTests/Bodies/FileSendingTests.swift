@@ -146,10 +146,13 @@ import WaybillCore
         let body: any UploadBody =
             isForm ? try await MultipartForm([.file("f", path: path)]).prepared() : try FileBody(path: path)
         let pull = try SendingPull(body)
-        _ = try await pull.read(room: 1_000)
         let most = SourceChangeTests.size - 10_000
-        while let count = pull.sendOnce(upTo: most - pull.received.count), count > 0 { pull.drain() }
-        #expect(pull.received.count == most || !Kernel.hasCachestat)
+        // A busy kernel may have dropped pages from memory, even those that were just written. They are read.
+        while pull.received.count < most {
+            _ = try await pull.read(room: min(1_000, most - pull.received.count))
+            while let count = pull.sendOnce(upTo: most - pull.received.count), count > 0 { pull.drain() }
+        }
+        #expect(pull.sent > 0 || !Kernel.hasCachestat)
         try harm.act(on: path, in: directory)
         let error = await #expect(throws: BodyError.self) { try await pull.rest(sendingUpTo: 0) { 100_000 } }
         #expect(error?.code == .sourceChanged && error?.cause as? SourceChange == harm.change)
