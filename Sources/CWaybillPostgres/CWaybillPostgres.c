@@ -134,7 +134,6 @@ int32_t wb_pg_result_kind(const wb_pg_result *self) {
 
 int32_t wb_pg_row_count(const wb_pg_result *self) { return PQntuples(RESULT(self)); }
 int32_t wb_pg_column_count(const wb_pg_result *self) { return PQnfields(RESULT(self)); }
-const char *wb_pg_column_name(const wb_pg_result *self, int32_t column) { return PQfname(RESULT(self), column); }
 uint32_t wb_pg_column_type(const wb_pg_result *self, int32_t column) { return PQftype(RESULT(self), column); }
 
 const uint8_t *wb_pg_value(const wb_pg_result *self, int32_t row, int32_t column, int32_t *count) {
@@ -143,8 +142,6 @@ const uint8_t *wb_pg_value(const wb_pg_result *self, int32_t row, int32_t column
     *count = PQgetlength(result, row, column);
     return (const uint8_t *)PQgetvalue(result, row, column);
 }
-
-const char *wb_pg_affected(const wb_pg_result *self) { return PQcmdTuples(RESULT(self)); }
 
 const char *wb_pg_tag(const wb_pg_result *self) { return PQcmdStatus(RESULT(self)); }
 

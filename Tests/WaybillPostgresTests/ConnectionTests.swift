@@ -20,14 +20,13 @@
             await connection.close()
         }
 
-        @Test func `rows have names, types and counts`() async throws {
+        @Test func `rows have types and a tag`() async throws {
             let connection = try await connect()
             let rows = try await connection.run(
                 PostgresStatement("SELECT n AS number, 'a'::varchar AS name, null::uuid FROM generate_series(1, 3) n"))
-            #expect(rows.columns == ["number", "name", "uuid"])
             #expect(rows.rows.map { $0[0].integer } == [1, 2, 3])
             #expect(rows[2, 1].text == "a" && rows[2, 2].isNull)
-            #expect(rows.affected == 3 && rows.tag == "SELECT 3")
+            #expect(rows.tag == "SELECT 3")
         }
 
         @Test func `a failed statement rolls its batch back, and the next batch succeeds`() async throws {
@@ -53,11 +52,11 @@
         @Test func `a statement is prepared again after a change of its table`() async throws {
             let connection = try await connect()
             let select = PostgresStatement("SELECT * FROM t")
-            try await connection.run([PostgresStatement("CREATE TABLE t(a int)"), select])
+            try await connection.run([PostgresStatement("CREATE TABLE t AS SELECT 1 AS a"), select])
             try await connection.run(PostgresStatement("ALTER TABLE t ADD b int"))
             let error = await #expect(throws: PostgresError.self) { try await connection.run(select) }
             #expect(error?.kind == .conflict && error?.sqlState == "0A000")
-            #expect(try await connection.run(select).columns == ["a", "b"])
+            #expect(try await connection.run(select).rows == [[.int4(1), .null(.int4)]])
         }
 
         @Test func `a constraint that is checked at the commit fails the batch`() async throws {

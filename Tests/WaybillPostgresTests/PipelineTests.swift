@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PipelineTests {
     private let one = PostgresStatement("SELECT 1")
     private let two = PostgresStatement("SELECT 2")
-    private let rows = PostgresRows(columns: [], rows: [], affected: 0, tag: "SELECT 0")
+    private let rows = PostgresRows(rows: [], tag: "SELECT 0")
 
     @Test func `a batch is sent whole, with one sync, before its first result`() throws {
         var pipeline = Pipeline(isPreparing: false)
@@ -161,13 +161,13 @@ private struct ModelServer {
         case _ where isSkipping: results.append(.aborted)
         case .prepare(let name, _):
             names.insert(name)
-            results.append(.rows(PostgresRows(columns: [], rows: [], affected: 0, tag: "")))
+            results.append(.rows(PostgresRows(rows: [], tag: "")))
         case .perform(let statement, let name):
             isSkipping = statement.sql == "bad" || name.map { !names.contains($0) } ?? false
             results.append(
                 isSkipping
                     ? .failed(PostgresError(sqlState: "42601", message: "bad"))
-                    : .rows(PostgresRows(columns: [], rows: [], affected: 0, tag: "")))
+                    : .rows(PostgresRows(rows: [], tag: "")))
         }
     }
 

@@ -82,8 +82,7 @@
                 #expect(found.rows.first?[0].text?.contains("session") == true)
                 #expect(found.rows.first?[2].text?.contains("pg_terminate_backend") == true)
             }
-            let long = PostgresRows(
-                columns: [], rows: [[.text("session 7"), .int8(61_000), .text("End it.")]], affected: 1, tag: "")
+            let long = PostgresRows(rows: [[.text("session 7"), .int8(61_000), .text("End it.")]], tag: "")
             let text = SharedOutboxHealth.snapshot(long).text
             #expect(text.hasPrefix("The session 7 has been open for 61 s,") && text.hasSuffix("slower. End it."))
             #expect(SharedOutboxHealth.snapshot(try await connection.run(SharedOutboxHealth.snapshot)).verdict == .ok)

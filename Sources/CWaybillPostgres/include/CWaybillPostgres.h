@@ -77,12 +77,10 @@ enum {
 int32_t wb_pg_result_kind(const wb_pg_result *result);
 int32_t wb_pg_row_count(const wb_pg_result *result);
 int32_t wb_pg_column_count(const wb_pg_result *result);
-const char *_Nullable wb_pg_column_name(const wb_pg_result *result, int32_t column);
 uint32_t wb_pg_column_type(const wb_pg_result *result, int32_t column);
 // A value in binary format, or NULL for a null. It belongs to the result.
 const uint8_t *_Nullable wb_pg_value(const wb_pg_result *result, int32_t row, int32_t column, int32_t *count);
-const char *wb_pg_affected(const wb_pg_result *result); // the number of rows as text; may be empty
-const char *wb_pg_tag(const wb_pg_result *result);      // the command and the number of rows
+const char *wb_pg_tag(const wb_pg_result *result); // the command and the number of rows
 enum {
     wb_pg_sqlstate = 0,
     wb_pg_primary = 1,    // the message

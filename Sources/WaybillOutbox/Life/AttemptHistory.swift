@@ -96,10 +96,13 @@ package struct AttemptHistory: Sendable, Hashable {
     package func parts(adding attempt: OutboxAttempt) -> (before: String, after: String) {
         let purpose = attempt.purpose == .delivery ? "d" : "v"
         // A type of upload may have error codes of its own.
-        let result = attempt.result.split(whereSeparator: \.isNewline).joined(separator: " ")
+        let isLine = attempt.result.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x80 }
+        let result =
+            isLine ? attempt.result : attempt.result.split(whereSeparator: \.isNewline).joined(separator: " ")
         var kept = text
-        let lines = text.split(separator: "\n")
-        if lines.count >= Self.limit { kept = lines.suffix(Self.limit - 1).joined(separator: "\n") }
+        if text.utf8.count(where: { $0 == UInt8(ascii: "\n") }) >= Self.limit - 1 {
+            kept = text.split(separator: "\n").suffix(Self.limit - 1).joined(separator: "\n")
+        }
         return (
             "\(kept)\(kept.isEmpty ? "" : "\n")\(attempt.number) \(purpose) ",
             " \(attempt.status ?? 0) \(attempt.sent ?? -1) \(result)"

@@ -58,6 +58,8 @@
             return isOpen
         }
 
+        var hasCommands: Bool { state.withLock { !$0.commands.isEmpty } }
+
         /// Removes and returns all commands.
         func take() -> [ConnectionCommand] {
             state.withLock { state in

@@ -31,6 +31,7 @@
         private var refusals: [PostgresError] = []
         private var retryTime = ContinuousClock.now
         private static let commandsPerFlush = 64
+        private static let roundsPerPoll = 8
         private static let retryDelay = Backoff(from: .milliseconds(200), to: .seconds(10))
 
         init(
@@ -46,11 +47,17 @@
         /// Runs until the connection is closed by its owner.
         mutating func run() {
             while true {
-                var commands = inbox.take()[...]
-                while let command = commands.popFirst() {
-                    if let finish = perform(command) { return end(finish, commands) }
+                // A task that continues after a result posts its next statements: they are sent without a call of poll(2)
+                // in between. Tasks that never wait must not delay the results of others.
+                for _ in 0..<Self.roundsPerPoll {
+                    var commands = inbox.take()[...]
+                    while let command = commands.popFirst() {
+                        if let finish = perform(command) { return end(finish, commands) }
+                    }
+                    work()
+                    isSocketReady = false
+                    guard inbox.hasCommands else { break }
                 }
-                work()
                 expire(ContinuousClock.now)
                 sleep()
             }
@@ -288,7 +295,6 @@
                 let events = (isReading ? POLLIN : 0) | (interest == .writing ? POLLOUT : 0)
                 descriptors.append(pollfd(fd: link.socket, events: Int16(events), revents: 0))
             }
-            // With commands, the socket is polled all the same: tasks that never wait must not delay its results.
             _ = unsafe poll(&descriptors, nfds_t(descriptors.count), inbox.willSleep() ? milliseconds() : 0)
             inbox.didSleep(wasWoken: descriptors[0].revents != 0)
             isSocketReady = descriptors.count > 1 && descriptors[1].revents != 0

@@ -59,6 +59,9 @@ struct Pipeline {
     private struct Signature: Hashable {
         let sql: String
         let types: [UInt32]
+
+        // Statements have thousands of characters. Equal ones are usually the same object, so that comparing them is quick.
+        func hash(into hasher: inout Hasher) { hasher.combine(sql.utf8.count) }
     }
 
     private let isPreparing: Bool

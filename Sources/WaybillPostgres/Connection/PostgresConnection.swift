@@ -53,7 +53,7 @@
         package func run(
             _ statement: PostgresStatement, within limit: Duration? = nil
         ) async throws(PostgresError) -> PostgresRows {
-            try await run([statement], within: limit).last ?? PostgresRows(columns: [], rows: [], affected: 0, tag: "")
+            try await run([statement], within: limit).last ?? PostgresRows(rows: [], tag: "")
         }
 
         /// Performs statements in one transaction, in one round trip.

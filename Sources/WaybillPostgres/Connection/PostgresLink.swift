@@ -139,10 +139,7 @@
                 }
                 rows.append(values)
             }
-            return PostgresRows(
-                columns: columns.map { unsafe wb_pg_column_name(result, $0).map { unsafe String(cString: $0) } ?? "" },
-                rows: rows, affected: unsafe Int(String(cString: wb_pg_affected(result))) ?? 0,
-                tag: unsafe String(cString: wb_pg_tag(result)))
+            return PostgresRows(rows: rows, tag: unsafe String(cString: wb_pg_tag(result)))
         }
     }
 #endif

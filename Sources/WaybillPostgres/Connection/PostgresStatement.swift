@@ -40,10 +40,7 @@ package struct PostgresStatement: Sendable, Hashable {
 
 /// The rows that a statement returned.
 package struct PostgresRows: Sendable, Hashable {
-    package let columns: [String]
     package let rows: [[PostgresValue]]
-    /// The number of rows that were returned, inserted, updated or deleted.
-    package let affected: Int
     /// The command that was performed, as the server names it: `SELECT 1`, `COMMIT`.
     package let tag: String
 

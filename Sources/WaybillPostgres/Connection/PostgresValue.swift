@@ -34,7 +34,17 @@ package enum PostgresType: UInt32, Sendable, Hashable, CaseIterable {
 
     /// The type of arrays with elements of this type; an array type returns itself, as in PostgreSQL.
     package var array: PostgresType {
-        Self.allCases.first { $0.element == self } ?? self
+        switch self {
+        case .bool: .boolArray
+        case .bytea: .byteaArray
+        case .int8: .int8Array
+        case .int2: .int2Array
+        case .int4: .int4Array
+        case .text: .textArray
+        case .float8: .float8Array
+        case .jsonb: .jsonbArray
+        case .boolArray, .byteaArray, .int2Array, .int4Array, .textArray, .int8Array, .float8Array, .jsonbArray: self
+        }
     }
 
     /// Returns the type whose binary format a type of the server has: that of `varchar` and `name` is that of `text`.

@@ -147,7 +147,7 @@
 
         private mutating func write(_ id: Int64, _ change: (inout ItemWrite) -> Void) {
             guard let item = items[id] else { return }
-            change(&writes[id, default: ItemWrite(item)])
+            change(&writes[id, default: ItemWrite(item, before: Boxed(item))])
         }
 
         /// The statements that write the changes, in an order in which no unique index is violated.

@@ -9,7 +9,7 @@
         init(_ value: Value) { self.value = value }
     }
 
-    /// A parameter of a statement for several rows: an array with a value for each row, which is a column of a table `u`.
+    /// A parameter of a statement for one or more rows, which is a column of a ``ParameterTable``.
     ///
     /// A statement has only the columns that one of its rows needs, because each column costs time.
     struct ColumnParameter<Row: AnyObject & Sendable>: Sendable {
@@ -36,16 +36,39 @@
         /// Whether one of the rows needs the parameter.
         func isNeeded(by rows: [Row]) -> Bool { rows.contains(where: isNeeded) }
 
+        /// Returns the value of the only row, or an array of the values.
         func values(_ rows: [Row]) -> PostgresValue {
-            .array(of: type, rows.map { value($0) ?? .null(type) })
+            func one(_ row: Row) -> PostgresValue { value(row) ?? .null(type) }
+            return rows.count == 1 ? one(rows[0]) : .array(of: type, rows.map(one))
         }
     }
 
-    extension Array {
-        /// The parameters as a table `u`, with a column `number` for their order.
-        func table<Row>() -> String where Element == ColumnParameter<Row> {
-            let arrays = enumerated().map { "$\($0 + 1)::\($1.type)[]" }.joined(separator: ", ")
-            return "unnest(\(arrays)) WITH ORDINALITY AS u(\(map(\.name).joined(separator: ", ")), number)"
+    /// The parameters of a statement as a table `u`, with a column `number` for the order of its rows.
+    ///
+    /// The parameters of one row are values, not arrays: the planner then needs no join, and the statement half of the time.
+    struct ParameterTable: Hashable, Sendable {
+        struct Column: Hashable, Sendable {
+            let name: String
+            let type: PostgresType
+        }
+
+        let columns: [Column]
+        let hasOneRow: Bool
+
+        /// An item of FROM.
+        var text: String {
+            guard hasOneRow else {
+                let arrays = columns.enumerated().map { "$\($0 + 1)::\($1.type)[]" }.joined(separator: ", ")
+                return "unnest(\(arrays)) WITH ORDINALITY AS u(\(columns.map(\.name).joined(separator: ", ")), number)"
+            }
+            let values = columns.enumerated().map { "$\($0 + 1)::\($1.type) AS \($1.name)" }.joined(separator: ", ")
+            return "(SELECT \(values), 1::bigint AS number) AS u"
+        }
+
+        /// Returns the condition that a column has the value of the first parameter. With an array, the planner does not derive
+        /// from the join that it can use an index.
+        func first(_ column: String) -> String {
+            hasOneRow ? "\(column) = u.\(columns[0].name)" : "\(column) = u.\(columns[0].name) AND \(column) = ANY($1)"
         }
     }
 
@@ -53,20 +76,22 @@
     final class StatementTexts<Purpose: Hashable & Sendable>: Sendable {
         private struct Shape: Hashable {
             let purpose: Purpose
-            let names: [String]
+            let table: ParameterTable
         }
         private let texts = Locked<[Shape: String]>([:])
 
         /// Returns the statement for rows, whose text is made once. A last parameter follows those of the columns.
         func statement<Row: AnyObject & Sendable>(
             _ purpose: Purpose, _ parameters: [ColumnParameter<Row>], _ rows: [Row], last: PostgresValue? = nil,
-            _ text: ([ColumnParameter<Row>]) -> String
+            _ text: (ParameterTable) -> String
         ) -> PostgresStatement {
             let needed = parameters.filter { $0.isNeeded(by: rows) }
-            let shape = Shape(purpose: purpose, names: needed.map(\.name))
+            let table = ParameterTable(
+                columns: needed.map { ParameterTable.Column(name: $0.name, type: $0.type) }, hasOneRow: rows.count == 1)
+            let shape = Shape(purpose: purpose, table: table)
             let text = texts.withLock { texts in
                 if let text = texts[shape] { return text }
-                let made = text(needed)
+                let made = text(table)
                 texts[shape] = made
                 return made
             }

@@ -70,8 +70,8 @@
         static func insert(_ items: [NewItem], ids: [Int64]? = nil, known: Known) -> PostgresStatement {
             let rows = items.enumerated().map { Row($1, ids?[$0]) }
             let lanes = PostgresValue.array(Set(items.map(\.lane)).sorted())
-            return texts.statement(known, parameters, rows, last: lanes) { needed in
-                text(needed) + (known == .skip ? " ON CONFLICT DO NOTHING" : "") + " RETURNING id, idem_key"
+            return texts.statement(known, parameters, rows, last: lanes) { table in
+                text(table) + (known == .skip ? " ON CONFLICT DO NOTHING" : "") + " RETURNING id, idem_key"
             }
         }
 
@@ -85,8 +85,8 @@
 
         // Creates lanes that do not exist, too. Items with a deduplication key are inserted behind an item that does not
         // exist; the transaction then writes their place.
-        private static func text(_ needed: [Parameter]) -> String {
-            var values = Dictionary(uniqueKeysWithValues: needed.map { ($0.name, "u.\($0.name)") })
+        private static func text(_ table: ParameterTable) -> String {
+            var values = Dictionary(uniqueKeysWithValues: table.columns.map { ($0.name, "u.\($0.name)") })
             for name in ["rank", "not_before"] where values[name] != nil { values[name] = "\(now) + u.\(name)" }
             for name in ["tags", "staged"] where values[name] != nil {
                 values[name] =
@@ -101,11 +101,11 @@
             return """
                 WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
                 lanes AS (
-                    INSERT INTO waybill.lane(name) SELECT n.name FROM unnest($\(needed.count + 1)::text[]) AS n(name)
+                    INSERT INTO waybill.lane(name) SELECT n.name FROM unnest($\(table.columns.count + 1)::text[]) AS n(name)
                     WHERE NOT EXISTS(SELECT FROM waybill.lane l WHERE l.name = n.name) ON CONFLICT DO NOTHING)
                 INSERT INTO waybill.item(\(columns.map(\.key).joined(separator: ", ")), created_at)
                 SELECT \(columns.map(\.value).joined(separator: ", ")), \(now)
-                FROM \(needed.table()) ORDER BY u.number
+                FROM \(table.text) ORDER BY u.number
                 """
         }
 

@@ -9,7 +9,7 @@
         /// The row after the change.
         var item: SharedItem
         /// The row before the change: as it must be, by its lease and its revision.
-        let before: SharedItem
+        let before: Boxed<SharedItem>
         var resume: [UInt8]?
         var spec: String?
         var response: StoredResponse?
@@ -18,9 +18,9 @@
         /// Whether the staged files are no longer needed.
         var isFreed = false
 
-        init(_ item: SharedItem) {
+        init(_ item: SharedItem, before: Boxed<SharedItem>) {
             self.item = item
-            before = item
+            self.before = before
         }
 
         /// The headers as JSON.
@@ -34,7 +34,8 @@
         fileprivate init(
             changing name: String, _ type: PostgresType, _ value: @escaping @Sendable (SharedItem) -> PostgresValue?
         ) {
-            self.init(name, type, if: { value($0.value.item) != value($0.value.before) }, { value($0.value.item) })
+            self.init(
+                name, type, if: { value($0.value.item) != value($0.value.before.value) }, { value($0.value.item) })
         }
     }
 
@@ -47,8 +48,8 @@
 
         private static let parameters: [Parameter] = [
             Parameter("id", .int8) { .int8($0.value.item.row.id) },
-            Parameter("lease_before", .int8) { .int8($0.value.before.life.leaseNumber) },
-            Parameter("rev_before", .int8) { .int8($0.value.before.revision) },
+            Parameter("lease_before", .int8) { .int8($0.value.before.value.life.leaseNumber) },
+            Parameter("rev_before", .int8) { .int8($0.value.before.value.revision) },
             Parameter(changing: "state", .int2) { .int2(Int16($0.life.state.number)) },
             Parameter(changing: "attempts", .int4) { .int4(Int32(clamping: $0.life.attempts)) },
             Parameter(changing: "lease_no", .int8) { .int8($0.life.leaseNumber) },
@@ -93,8 +94,8 @@
         private static func statement(
             _ purpose: Purpose, _ writes: [Boxed<ItemWrite>], last: PostgresValue? = nil
         ) -> PostgresStatement {
-            texts.statement(purpose, parameters, writes, last: last) { needed in
-                purpose == .update ? updateText(needed) : endText(needed, purpose == .endInCleanLane)
+            texts.statement(purpose, parameters, writes, last: last) { table in
+                purpose == .update ? updateText(table) : endText(table, purpose == .endInCleanLane)
             }
         }
 
@@ -118,13 +119,13 @@
         /// Writes rows that the transaction has locked.
         static func update(_ writes: [ItemWrite]) -> PostgresStatement { statement(.update, writes.map(Boxed.init)) }
 
-        private static func updateText(_ needed: [Parameter]) -> String {
-            let names = Set(needed.map(\.name))
+        private static func updateText(_ table: ParameterTable) -> String {
+            let names = Set(table.columns.map(\.name))
             let changes = SharedItem.names.map { ($0, value($0, names)) }.filter { $0.1 != "i.\($0.0)" && $0.0 != "id" }
                 .map { "\($0.0) = \($0.1)" }
             return """
                 UPDATE waybill.item i SET \((changes + ["rev = i.rev + 1"]).joined(separator: ", "))
-                FROM \(needed.table()) WHERE i.id = u.id AND i.id = ANY($1) AND i.rev = u.rev_before
+                FROM \(table.text) WHERE \(table.first("i.id")) AND i.rev = u.rev_before
                 """
         }
 
@@ -145,23 +146,24 @@
             return [PostgresStatement(lock, .array(writes.map(\.value.item.row.id))), end]
         }
 
-        // The first parameter, the IDs, is repeated as a condition, because then the planner uses the index. The number of
-        // an end is ordered by transactions, because readers see transactions as a whole: see `results(after:limit:)`.
-        private static func endText(_ needed: [Parameter], _ needsCleanLane: Bool) -> String {
-            let names = Set(needed.map(\.name))
+        // The number of an end is ordered by transactions, because readers see transactions as a whole: see `results(after:limit:)`.
+        private static func endText(_ table: ParameterTable, _ needsCleanLane: Bool) -> String {
+            let names = Set(table.columns.map(\.name))
             let columns = SharedItem.names + SharedItem.otherNames
             let values = columns.map { $0 == "after" ? "NULL::bigint" : value($0, names) }
             // An array that the server makes once, and that is usually empty.
             let clean = """
                  AND i.lane <> ALL(ARRAY(SELECT l.name FROM waybill.lane l
-                    WHERE l.name = ANY($\(needed.count + 1)::text[])
+                    WHERE l.name = ANY($\(table.columns.count + 1)::text[])
                     AND (l.blocked IS NOT NULL OR l.failures > 0 OR l.refusals > 0)))
                 """
+            let one = "SELECT state, 1, coalesce(size, 0) FROM gone"
+            let all = "SELECT state, count(*), \(sum("size")) FROM gone GROUP BY state"
             return """
                 WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
                 gone AS (
-                    DELETE FROM waybill.item i USING \(needed.table()), clock
-                    WHERE i.id = ANY($1) AND i.id = u.id AND i.lease_no = u.lease_before AND i.rev = u.rev_before\(needsCleanLane ? clean : "")
+                    DELETE FROM waybill.item i USING \(table.text), clock
+                    WHERE \(table.first("i.id")) AND i.lease_no = u.lease_before AND i.rev = u.rev_before\(needsCleanLane ? clean : "")
                     RETURNING t, u.number, \(zip(values, columns).map { "\($0) AS \($1)" }.joined(separator: ", "))),
                 kept AS (
                     INSERT INTO waybill.ended(day, seq, ended_at, \(columns.joined(separator: ", ")))
@@ -172,10 +174,10 @@
                     FROM gone),
                 counted AS (
                     INSERT INTO waybill.tally_delta(state, items, bytes)
-                    SELECT state, count(*), \(sum("size")) FROM gone GROUP BY state),
+                    \(table.hasOneRow ? one : all)),
                 bodies AS (
-                    DELETE FROM waybill.body b USING gone
-                    WHERE b.item = gone.id AND gone.state <> \(OutboxState.failed.number))
+                    DELETE FROM waybill.body
+                    WHERE item = ANY(ARRAY(SELECT id FROM gone WHERE state <> \(OutboxState.failed.number))))
                 SELECT id FROM gone
                 """
         }

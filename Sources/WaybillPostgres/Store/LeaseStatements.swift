@@ -35,7 +35,7 @@
         struct Chosen: Sendable {
             var result = LeaseResult()
             /// The rows of the leased items.
-            var rows: [SharedItem] = []
+            var rows: [Boxed<SharedItem>] = []
             /// Items past their deadline.
             var expired: [Int64] = []
         }
@@ -56,16 +56,17 @@
                 let item = SharedItem(values.prefix(SharedItem.namesForLease.count))
                 let isReady = item.life.state != .verify
                 let effect = try effect(of: item, in: isReady ? .ready : .verify, at: now, request.token)
-                chosen.rows.append(item)
                 chosen.result.items.append(LeasedItem(item.full, effect, at: now))
+                chosen.rows.append(item.held())
                 places.append((isReady, other[0].integer ?? 0))
             }
+            let items = chosen.result.items
             let order = places.indices.sorted { first, second in
                 let (one, other) = (places[first], places[second])
                 if one.isReady != other.isReady { return other.isReady }
-                return (one.place, chosen.rows[first].row.id) < (other.place, chosen.rows[second].row.id)
+                return (one.place, items[first].id) < (other.place, items[second].id)
             }
-            chosen.result.items = order.map { chosen.result.items[$0] }
+            chosen.result.items = order.map { items[$0] }
             return chosen
         }
 

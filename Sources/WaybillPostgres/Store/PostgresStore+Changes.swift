@@ -111,7 +111,8 @@
             }
         }
 
-        private static func quickEnd(_ change: ItemChange, of row: SharedItem) -> QuickEnd? {
+        private static func quickEnd(_ change: ItemChange, of held: Boxed<SharedItem>) -> QuickEnd? {
+            let row = held.value
             guard change.event.lease != nil, row.life.accepts(change.event), row.row.deduplicationKey == nil,
                 change.resume == nil, change.spec == nil, change.lane.map(leavesCleanLane) != false
             else { return nil }
@@ -122,7 +123,7 @@
                 return nil
             }
             item.full.row.token = row.row.token
-            var write = ItemWrite(row)
+            var write = ItemWrite(item, before: held)
             write.response = change.response
             if let attempt = OutboxAttempt(
                 change.event, of: row.life, status: change.response?.status, sent: change.sent, at: 0)
@@ -130,7 +131,6 @@
                 write.history = row.row.history.parts(adding: attempt)
             }
             write.isFreed = later.state != .failed && !row.staged.isEmpty
-            write.item = item
             return QuickEnd(
                 write: Boxed(write),
                 applied: AppliedChange(
@@ -165,7 +165,7 @@
             for row in found.rows {
                 guard let id = row[0].integer, let write = writes[id] else { continue }
                 // Only the holder of a lease reports its end.
-                if row[1].integer == write.before.life.leaseNumber, row[2].text == write.item.row.token,
+                if row[1].integer == write.before.value.life.leaseNumber, row[2].text == write.item.row.token,
                     row[3].integer == Int64(write.item.life.state.number)
                 {
                     ended.insert(id)
@@ -198,9 +198,8 @@
         func update(_ written: [Int64: SharedItem?]) {
             leased.withLock { leased in
                 for (id, row) in written where leased[id] != nil {
-                    let isHeld = row.map { $0.row.token != nil && $0.row.token == leased[id]?.row.token } ?? false
-                    leased[id] = isHeld ? row : nil
-                    leased[id]?.full.spec = ""
+                    let isHeld = row.map { $0.row.token != nil && $0.row.token == leased[id]?.value.row.token } ?? false
+                    leased[id] = isHeld ? row?.held() : nil
                 }
             }
         }

@@ -51,7 +51,7 @@
                 let rows = changes.written.values.compactMap(\.self).filter { $0.row.token == token }
                 return (changes.statements, (ended, leased, rows))
             }
-            hold(rows)
+            hold(rows.map { $0.held() })
             return (ended, leased)
         }
 
@@ -63,14 +63,9 @@
         }
 
         /// Remembers rows that this store has leased.
-        func hold(_ rows: [SharedItem]) {
+        func hold(_ rows: [Boxed<SharedItem>]) {
             leased.withLock { leased in
-                for row in rows {
-                    var row = row
-                    // Only the end of the lease uses the row, and it does not need the specification.
-                    row.full.spec = ""
-                    leased[row.row.id] = row
-                }
+                for row in rows { leased[row.value.row.id] = row }
             }
         }
 
@@ -78,7 +73,7 @@
         /// know.
         private func takeUnknownLeases(_ token: String, slots: Int) async throws(PostgresError) -> [LeasedItem] {
             guard slots > 0, mayHoldUnknown.withLock({ $0 }) else { return [] }
-            let known = leased.withLock { $0.mapValues(\.life.leaseNumber) }
+            let known = leased.withLock { $0.mapValues(\.value.life.leaseNumber) }
             let rows = try await main.run([
                 PostgresStatement(
                     "SELECT \(SharedItem.ofItem("i")) FROM waybill.item i WHERE i.token = $1 ORDER BY i.id",
@@ -89,7 +84,7 @@
             let found = rows[0].rows.map(SharedItem.init).filter { known[$0.row.id] != $0.life.leaseNumber }
             if found.count <= slots { mayHoldUnknown.withLock { $0 = false } }
             let taken = Array(found.prefix(slots))
-            hold(taken)
+            hold(taken.map { $0.held() })
             return taken.map { item in
                 let number = item.life.leaseNumber
                 let effect: ItemLife.Effect =
@@ -111,7 +106,7 @@
             let statuses = leases.map { lives[$0.item]?.status(ofLease: $0.number) ?? .lost }
             leased.withLock { leased in
                 for (lease, status) in zip(leases, statuses)
-                where status == .lost && leased[lease.item]?.life.leaseNumber == lease.number {
+                where status == .lost && leased[lease.item]?.value.life.leaseNumber == lease.number {
                     leased[lease.item] = nil
                 }
             }

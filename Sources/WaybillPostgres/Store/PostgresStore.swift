@@ -18,8 +18,8 @@
         /// For what may take long, and for notifications.
         let side: PostgresConnection
         let signals: ChangeSignals
-        /// The items that this store leases, as their rows are.
-        let leased = Locked<[Int64: SharedItem]>([:])
+        /// The items that this store leases, as their rows are, without the specification.
+        let leased = Locked<[Int64: Boxed<SharedItem>]>([:])
         /// Whether a lease may have been made whose response was lost.
         let mayHoldUnknown = Locked(false)
         let host: String

@@ -90,6 +90,12 @@
             full.row.sequence = number()
         }
 
+        /// The row as the store keeps it until the end of its lease, which does not need the specification.
+        consuming func held() -> Boxed<SharedItem> {
+            full.spec = ""
+            return Boxed(self)
+        }
+
         /// - Parameters:
         ///   - item: The new item.
         ///   - id: Its ID.

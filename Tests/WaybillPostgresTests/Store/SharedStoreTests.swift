@@ -57,7 +57,7 @@
                 #expect(applied?.first?.isAccepted == true)
                 let results = try? await store.results(after: 0, limit: 9)
                 #expect(results?.isEmpty == true)
-                var write = ItemWrite(early)
+                var write = ItemWrite(early.value, before: early)
                 _ = write.item.full.row.handle(.ended(.delivered, lease: 1), at: 0)
                 try await transaction.run([ItemWrites.end([write])])
             }
