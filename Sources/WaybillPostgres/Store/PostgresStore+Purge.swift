@@ -21,12 +21,14 @@
             }
             try await removeReservations()
             guard milliseconds < Self.millisecondsPerDay else { return count }
+            var last = Int64.min
             while true {
-                let page = try await attempt { [side] (_) async throws(PostgresError) in
-                    try await side.run(PostgresStatement(Self.deleteText, .int8(time)))[0, 0].integer ?? 0
+                let page = try await attempt { [side, last] (_) async throws(PostgresError) in
+                    try await side.run(Self.deletePage(before: time, after: last))[1].rows[0]
                 }
-                count += Int(page)
-                if page < Self.pageSize { return count }
+                count += Int(page[0].integer ?? 0)
+                guard let end = page[1].integer else { return count }
+                last = end
             }
         }
 
@@ -130,10 +132,21 @@
         private static let limitsText =
             "SELECT t - $1, floor((t - $1) / 86400000.0)::int FROM (SELECT waybill.wb_now() AS t) clock"
 
+        /// Returns the statements that delete some of the results that ended before a time: those after the last deleted one.
+        /// The last statement returns their number, and the last of them.
+        static func deletePage(before time: Int64, after last: Int64) -> [PostgresStatement] {
+            [
+                // Without statistics, the planner would sort all results of a day for each page.
+                PostgresStatement(
+                    "SELECT set_config('enable_sort', 'off', true), set_config('enable_hashjoin', 'off', true)"),
+                PostgresStatement(deleteText, .int8(time), .int8(last)),
+            ]
+        }
+
         private static let deleteText = """
             WITH old AS MATERIALIZED (
                 SELECT day, seq FROM waybill.ended
-                WHERE day <= floor($1 / 86400000.0)::int AND ended_at < $1
+                WHERE day <= floor($1 / 86400000.0)::int AND ended_at < $1 AND seq > $2
                 ORDER BY seq, day LIMIT \(pageSize) FOR UPDATE SKIP LOCKED),
             gone AS (
                 DELETE FROM waybill.ended e USING old WHERE e.day = old.day AND e.seq = old.seq
@@ -142,7 +155,7 @@
             counted AS (
                 INSERT INTO waybill.tally_delta(state, items, bytes)
                 SELECT state, -count(*), -\(ItemWrites.sum("size")) FROM gone GROUP BY state)
-            SELECT count(*) FROM gone
+            SELECT (SELECT count(*) FROM gone), max(seq) FROM old
             """
 
         /// Replaces the rows of the tally by their sums when there are many.

@@ -58,10 +58,31 @@
             #expect(try await scans(world) == before)
         }
 
-        private func lease(_ world: SharedWorld) async throws {
-            let lease = "SELECT * FROM waybill.wb_lease('w', 'h', 60000, 5, 5, '{}', '{}', NULL)"
+        @Test func `a lease counts the items in progress of a limited lane once`() async throws {
+            let world = try await SharedWorld()
+            let store = try await world.open()
+            let lanes = (0..<5).map { "h\($0):80" }
+            for lane in lanes {
+                _ = try await store.enqueue(SharedWorld.items(20, lane: lane))
+                try await store.lane(lane, .setMaxRunning(15))
+            }
+            let before = try await heldScans(world)
+            try await lease(world, slots: 100, count: 75)
+            let scans = try await heldScans(world) - before
+            #expect(scans < 2 * Int64(lanes.count), "\(scans)")
+        }
+
+        private func heldScans(_ world: SharedWorld) async throws -> Int64 {
+            try await world.observer.run(PostgresStatement("SELECT pg_stat_force_next_flush()"))
+            return try await world.value(
+                "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelid = 'waybill.item_held'::regclass")
+        }
+
+        /// Leases in the session of the observer, whose reads are known at once.
+        private func lease(_ world: SharedWorld, slots: Int = 5, count: Int = 5) async throws {
+            let lease = "SELECT * FROM waybill.wb_lease('w', 'h', 60000, \(slots), \(slots), '{}', '{}', NULL)"
             let rows = try await world.observer.run([LeaseStatements.settings, PostgresStatement(lease)])
-            #expect(rows[1].count == 6)
+            #expect(rows[1].count == count + 1)
         }
 
         /// The number of times that the table of items was read in whole.

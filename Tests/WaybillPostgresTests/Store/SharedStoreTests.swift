@@ -211,6 +211,25 @@
             #expect(try await stores[0].results(after: 0, limit: 100).count == 30)
         }
 
+        @Test func `a page of a purge does not read all results`() async throws {
+            let world = try await SharedWorld()
+            let store = try await world.open()
+            try await world.observer.run(
+                PostgresStatement(
+                    """
+                    INSERT INTO waybill.ended(
+                        day, seq, ended_at, id, kind, lane, spec, idem_key, max_attempts, on_unknown, on_change, priority, rank,
+                        created_at)
+                    SELECT waybill.wb_now() / 86400000, n, n, n, '', '', '', n, 1, '', '', 0, 0, 0
+                    FROM generate_series(1, 20000) n
+                    """))
+            let page = PostgresStore.deletePage(before: 4_000_000_000_000, after: .min)
+            let explain = PostgresStatement("EXPLAIN \(page[1].sql)", parameters: page[1].parameters)
+            let plan = try await store.side.run([page[0], explain])[1].rows.compactMap { $0[0].text }
+            #expect(!plan.contains { $0.contains("Sort  (") || $0.contains("Hash Join") }, "\(plan)")
+            #expect(try await store.purge(olderThan: .zero) == 20_000)
+        }
+
         @Test func `a purge drops the partitions of whole days`() async throws {
             let world = try await SharedWorld()
             let store = try await world.open()
