@@ -31,7 +31,8 @@
         private var refusals: [PostgresError] = []
         private var retryTime = ContinuousClock.now
         private static let commandsPerFlush = 64
-        private static let roundsPerPoll = 8
+        // A result, the task that continues, and what it sends.
+        private static let roundsPerPoll = 3
         private static let retryDelay = Backoff(from: .milliseconds(200), to: .seconds(10))
 
         init(

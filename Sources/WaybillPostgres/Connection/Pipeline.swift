@@ -62,6 +62,10 @@ struct Pipeline {
 
         // Statements have thousands of characters. Equal ones are usually the same object, so that comparing them is quick.
         func hash(into hasher: inout Hasher) { hasher.combine(sql.utf8.count) }
+
+        static func == (first: Signature, second: Signature) -> Bool {
+            first.sql.utf8.count == second.sql.utf8.count && first.sql == second.sql && first.types == second.types
+        }
     }
 
     private let isPreparing: Bool

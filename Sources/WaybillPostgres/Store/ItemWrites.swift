@@ -157,8 +157,11 @@
                     WHERE l.name = ANY($\(table.columns.count + 1)::text[])
                     AND (l.blocked IS NOT NULL OR l.failures > 0 OR l.refusals > 0)))
                 """
-            let one = "SELECT state, 1, coalesce(size, 0) FROM gone"
-            let all = "SELECT state, count(*), \(sum("size")) FROM gone GROUP BY state"
+            let needsNoBody = "gone.state <> \(OutboxState.failed.number)"
+            let bodyOfOne = "WHERE b.item = (SELECT gone.id FROM gone WHERE \(needsNoBody))"
+            let bodiesOfAll = "USING gone WHERE b.item = gone.id AND \(needsNoBody)"
+            let countOfOne = "SELECT state, 1, coalesce(size, 0) FROM gone"
+            let countOfAll = "SELECT state, count(*), \(sum("size")) FROM gone GROUP BY state"
             return """
                 WITH clock AS MATERIALIZED (SELECT waybill.wb_now() AS t),
                 gone AS (
@@ -174,10 +177,9 @@
                     FROM gone),
                 counted AS (
                     INSERT INTO waybill.tally_delta(state, items, bytes)
-                    \(table.hasOneRow ? one : all)),
+                    \(table.hasOneRow ? countOfOne : countOfAll)),
                 bodies AS (
-                    DELETE FROM waybill.body
-                    WHERE item = ANY(ARRAY(SELECT id FROM gone WHERE state <> \(OutboxState.failed.number))))
+                    DELETE FROM waybill.body b \(table.hasOneRow ? bodyOfOne : bodiesOfAll))
                 SELECT id FROM gone
                 """
         }
