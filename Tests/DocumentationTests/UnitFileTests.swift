@@ -14,7 +14,7 @@ import Testing
             ])
         for unit in units { #expect(UnitFile(unit.text).findings == [], "\(unit.name)") }
         let dropIns = Samples.blocks("ini", in: try Self.text("README.md"))
-        #expect(dropIns.count == 1)
+        #expect(dropIns.count == 2)
         for block in dropIns { #expect(UnitFile(block.text).findings == [], "README.md:\(block.line)") }
     }
 
@@ -31,7 +31,7 @@ import Testing
         for block in Samples.blocks("ini", in: try Self.text("README.md")) {
             started += UnitFile(block.text).values("ExecStart").filter { !$0.isEmpty }
         }
-        #expect(started.count == 3)
+        #expect(started.count == 4)
         for line in started {
             let words = CommandLines.words(line)
             #expect(words[0] == "/usr/local/bin/waybill")

@@ -29,7 +29,7 @@
                 ),
                 (database.url(verified + "/nonexistent"), .queueUnusable, "Correct sslrootcert"),
                 (database.url("sslmode=nonsense"), .queueUnusable, "Correct the URL"),
-                (database.url(password: "s3cr3t", trusted), .queueUnusable, "Check the user and the password"),
+                (database.url(password: "s3cr3t", trusted), .queueUnusable, "Check the user, and the password"),
             ]
             for (url, code, remedy) in cases { try await expect(url, code, remedy) }
         }

@@ -40,6 +40,26 @@
             #expect(error?.kind == .wrongSchema && error?.message.contains("version 2") == true)
         }
 
+        @Test func `a database without tables, or whose tables were dropped, is reported with a remedy`() async throws {
+            let database = try await PostgresServer.shared.makeDatabase()
+            var options = PostgresOptions()
+            options.createsTables = false
+            let missing = await #expect(throws: OutboxError.self) {
+                try await PostgresStore(database.url, options: options)
+            }
+            #expect(
+                missing?.code == .queueUnusable && missing?.message.hasPrefix("The database has no outbox. ") == true)
+            let connection = try database.connect()
+            #expect(try await value("SELECT to_regnamespace('waybill') IS NULL", connection) == .bool(true))
+
+            let store = try await PostgresStore(database.url)
+            await (try await PostgresStore(database.url, options: options)).close()
+            try await connection.run(PostgresStatement("DROP SCHEMA waybill CASCADE"))
+            let dropped = await #expect(throws: OutboxError.self) { try await store.lease(SharedWorld.request("w")) }
+            #expect(dropped?.code == .queueUnusable && dropped?.message.contains("Restore a backup") == true)
+            await store.close()
+        }
+
         @Test func `workers of the version before keep running during and after a migration`() async throws {
             let world = try await SharedWorld()
             let workers = try await [world.open(), world.open(), world.open()]

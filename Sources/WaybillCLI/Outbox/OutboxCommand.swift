@@ -6,9 +6,10 @@ struct OutboxCommand: AsyncParsableCommand {
         commandName: "outbox",
         abstract: "Delivers, lists and controls queued uploads.",
         discussion: """
-            Queued uploads are stored on disk, and survive kill -9 and power loss. One process delivers from an \
-            outbox, "waybill outbox run". The other commands connect to it through a socket in the directory, or read \
-            the queue directly if no process delivers.
+            Queued uploads are stored on disk, and survive kill -9 and power loss. "waybill outbox run" delivers them. \
+            One process delivers from an outbox in a directory; the other commands connect to it through a socket in \
+            the directory, or read the queue directly if no process delivers. Several machines share an outbox in \
+            PostgreSQL: --outbox postgresql://user@host/database.
 
             EXAMPLES:
               waybill post https://backend.example/upload -F 'front=@card.jpg' --queue

@@ -70,6 +70,7 @@ struct OutboxRateCommand: AsyncParsableCommand {
     func run() async throws {
         try await finishing(json) { () async throws(CommandFailure) in
             let rate = try Self.read(rate)
+            try OutboxLaneText.check(lane)
             let outbox = try await location.resolved().openExisting()
             let name = lane
             try await mappingOutboxErrors { () async throws(OutboxError) in try await outbox.setRate(rate, lane: name) }
@@ -130,6 +131,7 @@ struct OutboxLimitCommand: AsyncParsableCommand {
     func run() async throws {
         try await finishing(json) { () async throws(CommandFailure) in
             let limit = try Self.read(limit)
+            try OutboxLaneText.check(lane)
             let outbox = try await location.resolved().openExisting()
             let name = lane
             try await mappingOutboxErrors { () async throws(OutboxError) in
@@ -159,6 +161,11 @@ struct OutboxLimitCommand: AsyncParsableCommand {
 
 /// Formats lanes as lines and as JSON.
 enum OutboxLaneText {
+    /// Throws an error for a text that is the name of no lane.
+    static func check(_ lane: String) throws(CommandFailure) {
+        guard !lane.isEmpty else { throw .usage("The lane is empty. Pass one as printed by \"waybill outbox ls\".") }
+    }
+
     /// Returns a lane: `backend.example:443: at most 100 in 60 s, next in 3 s; blocked: status401, tried in 12 s`.
     static func line(_ lane: OutboxLane, now: Int64) -> String {
         var facts: [String] = []

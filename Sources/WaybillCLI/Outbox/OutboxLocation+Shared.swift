@@ -7,9 +7,15 @@ import WaybillOutbox
 extension OutboxLocation {
     #if Shared
         /// Returns the store in the database that ``path`` names.
-        func sharedStore() throws(CommandFailure) -> SharedOutboxStore {
+        ///
+        /// - Parameter creates: Whether missing tables are created.
+        /// - Returns: The store. Nothing is connected yet.
+        /// - Throws: ``CommandFailure`` if the URL is invalid.
+        func sharedStore(creates: Bool) throws(CommandFailure) -> SharedOutboxStore {
+            var options = PostgresOptions()
+            options.createsTables = creates
             do throws(OutboxError) {
-                return try .postgres(path)
+                return try .postgres(path, options: options)
             } catch {
                 throw CommandFailure(error)
             }
@@ -29,7 +35,7 @@ extension OutboxLocation {
             }
         }
     #else
-        func sharedStore() throws(CommandFailure) -> SharedOutboxStore {
+        func sharedStore(creates: Bool) throws(CommandFailure) -> SharedOutboxStore {
             throw .usage(
                 "This waybill was built without support for outboxes in PostgreSQL. Install the headers of libpq, and "
                     + "build it with \"swift build -c release --traits Command,Shared\".")

@@ -25,7 +25,7 @@ struct OutboxLocation: Sendable, Hashable {
     let path: String
 
     /// Whether this is the URL of a database, which outboxes of several machines share.
-    var isShared: Bool { ["postgresql://", "postgres://"].contains { path.hasPrefix($0) } }
+    var isShared: Bool { Self.isURL(path) }
 
     /// The location for output, without a password.
     var shown: String { isShared ? Redaction.url(path) : path }
@@ -35,15 +35,31 @@ struct OutboxLocation: Sendable, Hashable {
     static func path(_ named: String?, environment: (String) -> String?) throws(CommandFailure) -> String {
         if let named {
             guard !named.isEmpty else { throw .usage("--outbox must name a directory, or the URL of a database.") }
-            return named
+            return try checked(named, "--outbox")
         }
-        if let path = environment("WAYBILL_OUTBOX"), !path.isEmpty { return path }
+        if let path = environment("WAYBILL_OUTBOX"), !path.isEmpty { return try checked(path, "WAYBILL_OUTBOX") }
         if let base = environment("XDG_STATE_HOME"), base.hasPrefix("/") { return "\(base)/waybill/outbox" }
         guard let home = environment("HOME"), home.hasPrefix("/") else {
             throw .usage(
                 "The location of the outbox is unknown. Pass its directory with --outbox, or set WAYBILL_OUTBOX.")
         }
         return "\(home)/.local/state/waybill/outbox"
+    }
+
+    private static func isURL(_ text: String) -> Bool {
+        ["postgresql://", "postgres://"].contains { text.hasPrefix($0) }
+    }
+
+    /// Returns a location, unless it looks like a database without being its URL: it would become the name of a directory,
+    /// with the password.
+    private static func checked(_ text: String, _ source: String) throws(CommandFailure) -> String {
+        // A URL of another scheme, an incomplete one, or keywords of libpq.
+        let database =
+            /^\s*([a-z][a-z0-9+.-]*:\/\/|postgres(ql)?:|(host|hostaddr|port|dbname|user|password|service)\s*=)/
+            .ignoresCase()
+        guard !isURL(text), text.contains(database) else { return text }
+        throw .usage(
+            "\(source) must be a directory, or the URL of a database in PostgreSQL: postgresql://user@host/database.")
     }
 
     /// The configuration for all commands, with all kinds of uploads registered.
@@ -53,13 +69,19 @@ struct OutboxLocation: Sendable, Hashable {
         return configuration
     }
 
-    /// Opens the outbox, and creates it if it is missing.
-    func open(_ configuration: Outbox.Configuration = OutboxLocation.configuration) async throws(CommandFailure)
-        -> Outbox
-    {
+    /// Opens the outbox.
+    ///
+    /// - Parameters:
+    ///   - configuration: Its configuration.
+    ///   - creates: Whether an outbox that is missing is created.
+    /// - Returns: The outbox.
+    /// - Throws: ``CommandFailure`` if it cannot be opened, or does not exist.
+    func open(
+        _ configuration: Outbox.Configuration = OutboxLocation.configuration, creates: Bool = true
+    ) async throws(CommandFailure) -> Outbox {
         var configuration = configuration
         if isShared {
-            var store = try sharedStore()
+            var store = try sharedStore(creates: creates)
             store.sharedDirectory = Environment.value(of: Self.filesVariable).flatMap { $0.isEmpty ? nil : $0 }
             configuration.store = store
         }
@@ -85,7 +107,7 @@ struct OutboxLocation: Sendable, Hashable {
                 "There is no outbox at \(Redaction.escaped(path)). Pass another directory with "
                     + "--outbox.")
         }
-        return try await open(configuration)
+        return try await open(configuration, creates: false)
     }
 }
 

@@ -99,8 +99,8 @@
 
         private static let schemes = ["postgresql://", "postgres://"]
         private static let remedy =
-            "The URL of PostgreSQL is invalid. Use postgresql://user:password@host:5432/database, and percent-encode"
-            + " special characters of the password."
+            "The URL of PostgreSQL is invalid. Use postgresql://user@host:5432/database, options that libpq knows, and"
+            + " percent-encode special characters."
     }
 
     /// The settings of a connection.

@@ -13,7 +13,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case serverExhausted
         /// The server is a standby, or became one: connect to the primary server.
         case readOnly
-        /// A table or a column does not exist: the schema has another version.
+        /// Tables are missing, or the schema has another version.
         case wrongSchema
         /// The time limit of the statements passed.
         case timeLimit
@@ -80,7 +80,8 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case "0A000" where function == "RevalidateCachedQuery": return .conflict
         case "23505": return .uniqueViolation
         case "25006": return .readOnly
-        case "42P01", "42703": return .wrongSchema
+        // A table, a column, a function or the schema does not exist.
+        case "42P01", "42703", "42883", "3F000": return .wrongSchema
         // `statement_timeout`, `lock_timeout`, or a cancellation by an administrator.
         case "57014", "55P03": return .timeLimit
         // A prepared statement does not exist, or exists already: PgBouncer has passed this transaction to another session.
@@ -115,6 +116,11 @@ extension PostgresError {
         if let match = lines.lazy.compactMap({ $0.firstMatch(of: /: {2}([0-9A-Z]{5}): (.*)$/) }).first {
             self.init(sqlState: String(match.1), message: String(match.2))
             self.message = text(String(match.2))
+            return
+        }
+        // libpq does not ask the server, which would refuse an empty password with this code.
+        if lines.contains(where: { $0.contains("no password supplied") }) {
+            self.init(sqlState: "28P01", message: text("no password is known for the user"))
             return
         }
         // An address that refuses connections is only one of several, such as ::1 of localhost.

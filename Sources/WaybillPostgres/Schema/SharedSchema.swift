@@ -17,22 +17,28 @@
         ///
         /// A program of an older version may keep running as long as the newer schema permits it, in `oldest_version`.
         ///
-        /// - Throws: ``PostgresError``; of the kind `wrongSchema` if a newer program has excluded this version.
-        package static func prepare(_ connection: PostgresConnection) async throws(PostgresError) {
-            try await prepare(connection, migrations)
+        /// - Parameters:
+        ///   - connection: The connection.
+        ///   - creating: Whether the tables are created if there are none.
+        /// - Throws: ``PostgresError``; of the kind `wrongSchema` if a newer program has excluded this version, or without
+        ///   tables.
+        package static func prepare(_ connection: PostgresConnection, creating: Bool = true) async throws(PostgresError)
+        {
+            try await prepare(connection, migrations, creating: creating)
         }
 
         /// - Parameters:
         ///   - connection: The connection.
         ///   - migrations: The statements of a release, as ``migrations``.
-        /// - Throws: ``PostgresError``, as ``prepare(_:)``; of the kind `timeLimit` if another session keeps a table locked.
+        ///   - creating: Whether the tables are created if there are none.
+        /// - Throws: ``PostgresError``, as ``prepare(_:creating:)``; of the kind `timeLimit` if another session keeps a table locked.
         static func prepare(
-            _ connection: PostgresConnection, _ migrations: [[String]]
+            _ connection: PostgresConnection, _ migrations: [[String]], creating: Bool = true
         ) async throws(PostgresError) {
             let deadline = ContinuousClock.now + patience
             for failures in 1... {
                 do throws(PostgresError) {
-                    return try await migrate(connection, migrations)
+                    return try await migrate(connection, migrations, creating)
                 } catch {
                     guard error.sqlState == lockTimeout else { throw error }
                     guard ContinuousClock.now < deadline else { throw locked }
@@ -42,7 +48,7 @@
         }
 
         private static func migrate(
-            _ connection: PostgresConnection, _ migrations: [[String]]
+            _ connection: PostgresConnection, _ migrations: [[String]], _ creating: Bool
         ) async throws(PostgresError) {
             let version = Int64(migrations.count)
             try await connection.transaction { transaction throws(PostgresError) in
@@ -52,6 +58,8 @@
                     let versions = try await transaction.run([readVersions])[0]
                     found = versions[0, 0].integer ?? 0
                     guard versions[0, 1].integer ?? 0 <= version else { throw tooNew(found) }
+                } else if !creating {
+                    throw noTables
                 }
                 let missing = migrations.dropFirst(Int(found)).joined().map { PostgresStatement($0) }
                 try await transaction.run((found > 0 && !missing.isEmpty ? [limitLocks] : []) + missing + [raiseBase])
@@ -92,6 +100,10 @@
             ) known
             WHERE name = 'seq_base' AND value + (pg_current_xact_id()::text::bigint << 20) <= known.top
             """)
+
+        private static let noTables = PostgresError(
+            .wrongSchema,
+            "The database has no outbox. Correct its URL, or enqueue an upload, which creates the tables.")
 
         private static func tooNew(_ found: Int64) -> PostgresError {
             PostgresError(

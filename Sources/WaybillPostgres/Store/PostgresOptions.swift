@@ -17,6 +17,9 @@
         /// The time for which ``PostgresStore/results(after:limit:)`` waits for older transactions.
         package var resultPatience = Duration.seconds(1)
 
+        /// Whether the tables are created in a database that has none. Otherwise this is an error.
+        package var createsTables = true
+
         /// Whether notifications are sent and received.
         package var notifies = true
 

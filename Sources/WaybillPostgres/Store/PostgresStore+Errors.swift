@@ -5,9 +5,9 @@
         /// Creates an outbox error from one of PostgreSQL, with the remedy.
         init(_ error: PostgresError) {
             let (code, remedy) = Self.classify(error)
-            let text = error.message.hasSuffix(".") ? error.message : "\(error.message)."
+            let text = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
             let state = error.sqlState.map { " (SQLSTATE \($0))" } ?? ""
-            self.init(code, "\(text)\(state.isEmpty ? "" : state + ".") \(remedy)", cause: error)
+            self.init(code, "\(text)\(state).\(remedy.isEmpty ? "" : " " + remedy)", cause: error)
         }
 
         private static func classify(_ error: PostgresError) -> (code: Code, remedy: String) {
@@ -24,8 +24,9 @@
                 return error.sqlState == "53100"
                     ? (.diskFull, "Free disk space on the server.")
                     : (.storeUnreachable, "Free memory or connections on the server, or use a pooler.")
+            // Without a code, the message has the remedy.
             case .wrongSchema:
-                return (.queueUnusable, "Use the same release of Waybill on all machines.")
+                return (.queueUnusable, error.sqlState == nil ? "" : missing)
             case .cancelled: return (.cancelled, "Repeat the call.")
             case .closed: return (.closed, "Open the outbox again.")
             case .invalidURL: return (.queueUnusable, "Correct the URL of the outbox.")
@@ -38,6 +39,10 @@
             case .rejected: return rejected(error.sqlState ?? "")
             }
         }
+
+        private static let missing =
+            "Tables of the outbox were removed, or have another version. Restore a backup, or use the same release of "
+            + "Waybill on all machines."
 
         /// The remedy for a message of libpq.
         private static func untrusted(_ message: String) -> String {
@@ -56,8 +61,8 @@
         private static func rejected(_ state: String) -> (code: Code, remedy: String) {
             switch (state, state.prefix(2)) {
             case ("42501", _): (.queueUnusable, "Grant the user the rights to the schema waybill and its tables.")
-            case (_, "28"): (.queueUnusable, "Check the user and the password.")
-            case (_, "3D"): (.queueUnusable, "Create the database.")
+            case (_, "28"): (.queueUnusable, "Check the user, and the password in PGPASSFILE, PGPASSWORD or the URL.")
+            case (_, "3D"): (.queueUnusable, "Name a database that exists in the URL, or create this one.")
             // The data of one item: other items can still be stored.
             case (_, "22"), (_, "23"): (.storageFailed, "The server refused the data of an item.")
             default: (.queueUnusable, "Report this message with the release of Waybill.")

@@ -50,7 +50,9 @@
             signals = ChangeSignals(
                 side, listens: options.notifies && !options.usesPooler, interval: options.pollInterval)
             do throws(OutboxError) {
-                try await attempt { [side] (_) async throws(PostgresError) in try await SharedSchema.prepare(side) }
+                try await attempt { [side, creates = self.options.createsTables] (_) async throws(PostgresError) in
+                    try await SharedSchema.prepare(side, creating: creates)
+                }
                 try await attempt { [self] (_) async throws(PostgresError) in try await makePartitions() }
             } catch {
                 await close()

@@ -91,8 +91,8 @@
             return found
         }
 
-        private static let sessions = PostgresStatement(
-            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
+        // Not pg_stat_activity, which hides the type of the sessions of other roles.
+        private static let sessions = PostgresStatement("SELECT sum(numbackends)::bigint FROM pg_stat_database")
 
         private static func sessions(_ rows: PostgresRows, limit: Int64) -> Finding {
             let used = rows[0, 0].integer ?? 0

@@ -16,6 +16,27 @@ import WaybillOutbox
         for path in ["postgresql", "/postgresql://x", "mysql://db/x"] { #expect(!OutboxLocation(path: path).isShared) }
     }
 
+    @Test(arguments: [
+        "pgsql://me:hunter2@db/x", "POSTGRESQL://me:hunter2@db/x", " postgresql://me:hunter2@db/x",
+        "postgresql:/db/hunter2",
+        "mysql://db/x?password=hunter2", "host=db password=hunter2 dbname=x", "dbname = x",
+    ])
+    func `a database that is not named by its URL is no directory`(text: String) throws {
+        for (named, variable) in [(text, ""), (nil, text)] {
+            let error = #expect(throws: CommandFailure.self) {
+                try OutboxLocation.path(named) { $0 == "WAYBILL_OUTBOX" ? variable : "" }
+            }
+            let message = try #require(error?.message)
+            #expect(message.hasPrefix(named == nil ? "WAYBILL_OUTBOX must" : "--outbox must"))
+            #expect(message.contains("postgresql://user@host/database") && !message.contains("hunter2"))
+        }
+    }
+
+    @Test(arguments: ["/a=b", "a=b", "./host=a", "postgresql", "host", "C:"])
+    func `other texts are directories`(text: String) throws {
+        #expect(try OutboxLocation.path(text) { _ in "" } == text)
+    }
+
     @Test func `the password of a URL is not shown`() {
         let shown = OutboxLocation(path: Self.url).shown
         #expect(shown.hasPrefix("postgresql://") && shown.contains("@db.example:5432/uploads"))

@@ -139,6 +139,7 @@
             for (number, block) in Self.blocks("sql", in: page).enumerated() {
                 // Roles belong to the server of all tests.
                 let text = block.replacing(/\bapp\b/, with: "app_page_\(world.database.name)")
+                    .replacing("DATABASE uploads", with: "DATABASE \(world.database.name)")
                 try directory.write("\(number).sql", text)
                 let output = try await run(["psql", "-v", "ON_ERROR_STOP=1", "-At", "-f", "\(number).sql"])
                 if number == 0 { #expect(output == "1|t\n1|ready|0|\n1\n") }
