@@ -45,7 +45,7 @@
 
     /// The parameters of a statement as a table `u`, with a column `number` for the order of its rows.
     ///
-    /// The parameters of one row are values, not arrays: the planner then needs no join, and the statement half of the time.
+    /// The parameters of one row are values, not arrays: the plan then needs no join.
     struct ParameterTable: Hashable, Sendable {
         struct Column: Hashable, Sendable {
             let name: String
