@@ -28,6 +28,15 @@ import Testing
         }
     }
 
+    @Test func `without the trait, the Swift target compiles`() async throws {
+        let target = URL(filePath: ProjectRoot.file("Sources/WaybillPostgres"))
+        let files = FileManager.default.enumerator(at: target, includingPropertiesForKeys: nil)?
+            .compactMap { ($0 as? URL)?.path }.filter { $0.hasSuffix(".swift") }
+        let run = try await ChildProcess.run(
+            "swiftc", ["-typecheck", "-swift-version", "6", "-package-name", "waybill"] + (files ?? []))
+        #expect(run.exit == .status(0) && files?.isEmpty == false, "\(run.errorText)")
+    }
+
     private struct Manifest: Decodable {
         struct Trait: Decodable {
             let name: String

@@ -1,189 +1,191 @@
-/// The statements that create the tables of a shared outbox, in the schema `waybill` of a database.
-///
-/// Times are milliseconds since 1970 from `wb_now()`, so that no client's clock matters. Delays are added by the server.
-enum SchemaStatements {
-    /// The statements that lead from each version to the next; the first list begins with nothing.
-    static let migrations: [[String]] = [
-        [schema, clock, meta, metaRows, worker, lane, limitedLanes, item] + itemIndexes + [ended] + endedIndexes
-            + [body, bodyIndex, bodyStorage, consumer, tallyDelta, reservation, reservationIndex]
-    ]
+#if Shared
+    /// The statements that create the tables of a shared outbox, in the schema `waybill` of a database.
+    ///
+    /// Times are milliseconds since 1970 from `wb_now()`, so that no client's clock matters. Delays are added by the server.
+    enum SchemaStatements {
+        /// The statements that lead from each version to the next; the first list begins with nothing.
+        static let migrations: [[String]] = [
+            [schema, clock, meta, metaRows, worker, lane, limitedLanes, item] + itemIndexes + [ended] + endedIndexes
+                + [body, bodyIndex, bodyStorage, consumer, tallyDelta, reservation, reservationIndex]
+        ]
 
-    private static let schema = "CREATE SCHEMA IF NOT EXISTS waybill"
+        private static let schema = "CREATE SCHEMA IF NOT EXISTS waybill"
 
-    // now() is the start of the transaction. Tests replace the function.
-    private static let clock = """
-        CREATE FUNCTION waybill.wb_now() RETURNS bigint LANGUAGE sql VOLATILE AS
-        $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$
-        """
+        // now() is the start of the transaction. Tests replace the function.
+        private static let clock = """
+            CREATE FUNCTION waybill.wb_now() RETURNS bigint LANGUAGE sql VOLATILE AS
+            $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$
+            """
 
-    private static let meta = "CREATE TABLE waybill.meta(name text PRIMARY KEY, value bigint NOT NULL)"
+        private static let meta = "CREATE TABLE waybill.meta(name text PRIMARY KEY, value bigint NOT NULL)"
 
-    // oldest_version: that of the oldest program that may still run. seq_base: see `SharedSchema`.
-    private static let metaRows =
-        "INSERT INTO waybill.meta VALUES ('version', 1), ('oldest_version', 1), ('seq_base', 0)"
+        // oldest_version: that of the oldest program that may still run. seq_base: see `SharedSchema`.
+        private static let metaRows =
+            "INSERT INTO waybill.meta VALUES ('version', 1), ('oldest_version', 1), ('seq_base', 0)"
 
-    private static let worker = """
-        CREATE TABLE waybill.worker(
-            token text PRIMARY KEY,
-            host text NOT NULL,
-            until bigint NOT NULL,
-            info jsonb
-        ) WITH (fillfactor = 50)
-        """
+        private static let worker = """
+            CREATE TABLE waybill.worker(
+                token text PRIMARY KEY,
+                host text NOT NULL,
+                until bigint NOT NULL,
+                info jsonb
+            ) WITH (fillfactor = 50)
+            """
 
-    private static let lane = """
-        CREATE TABLE waybill.lane(
-            name text PRIMARY KEY,
-            blocked text,
-            rests_until bigint NOT NULL DEFAULT 0,
-            failures int NOT NULL DEFAULT 0,
-            refusals int NOT NULL DEFAULT 0,
-            max_running int,
-            rate_count int,
-            rate_period bigint,
-            full_at bigint
-        ) WITH (fillfactor = 50)
-        """
+        private static let lane = """
+            CREATE TABLE waybill.lane(
+                name text PRIMARY KEY,
+                blocked text,
+                rests_until bigint NOT NULL DEFAULT 0,
+                failures int NOT NULL DEFAULT 0,
+                refusals int NOT NULL DEFAULT 0,
+                max_running int,
+                rate_count int,
+                rate_period bigint,
+                full_at bigint
+            ) WITH (fillfactor = 50)
+            """
 
-    private static let limitedLanes =
-        "CREATE INDEX lane_limited ON waybill.lane(name) WHERE \(LaneStatements.isLimited)"
+        private static let limitedLanes =
+            "CREATE INDEX lane_limited ON waybill.lane(name) WHERE \(LaneStatements.isLimited)"
 
-    /// The columns that unfinished and ended items have after their `id`, so that an item can be moved between the
-    /// tables. `rev` counts the changes of a row.
-    private static let itemColumns = """
-        kind text NOT NULL,
-        lane text NOT NULL,
-        spec text NOT NULL,
-        idem_key text NOT NULL,
-        state smallint NOT NULL DEFAULT 0,
-        attempts int NOT NULL DEFAULT 0,
-        lease_no bigint NOT NULL DEFAULT 0,
-        verifying bool NOT NULL DEFAULT false,
-        asked smallint NOT NULL DEFAULT 0,
-        run_at bigint NOT NULL DEFAULT 0,
-        first_at bigint,
-        doubtful bool NOT NULL DEFAULT false,
-        vain int NOT NULL DEFAULT 0,
-        reason text,
-        max_attempts int NOT NULL,
-        deadline bigint,
-        on_unknown text NOT NULL,
-        on_change text NOT NULL,
-        priority smallint NOT NULL,
-        rank bigint NOT NULL,
-        batch text,
-        tags text[] NOT NULL DEFAULT '{}',
-        dedupe_key text,
-        after bigint,
-        size bigint,
-        staged text[] NOT NULL DEFAULT '{}',
-        token text,
-        host text,
-        resume bytea,
-        created_at bigint NOT NULL,
-        rev bigint NOT NULL DEFAULT 0,
-        status smallint,
-        headers jsonb,
-        body bytea,
-        message text,
-        changed_after bool NOT NULL DEFAULT false,
-        not_before bigint,
-        leased_at bigint,
-        history text,
-        key_period bigint
-        """
+        /// The columns that unfinished and ended items have after their `id`, so that an item can be moved between the
+        /// tables. `rev` counts the changes of a row.
+        private static let itemColumns = """
+            kind text NOT NULL,
+            lane text NOT NULL,
+            spec text NOT NULL,
+            idem_key text NOT NULL,
+            state smallint NOT NULL DEFAULT 0,
+            attempts int NOT NULL DEFAULT 0,
+            lease_no bigint NOT NULL DEFAULT 0,
+            verifying bool NOT NULL DEFAULT false,
+            asked smallint NOT NULL DEFAULT 0,
+            run_at bigint NOT NULL DEFAULT 0,
+            first_at bigint,
+            doubtful bool NOT NULL DEFAULT false,
+            vain int NOT NULL DEFAULT 0,
+            reason text,
+            max_attempts int NOT NULL,
+            deadline bigint,
+            on_unknown text NOT NULL,
+            on_change text NOT NULL,
+            priority smallint NOT NULL,
+            rank bigint NOT NULL,
+            batch text,
+            tags text[] NOT NULL DEFAULT '{}',
+            dedupe_key text,
+            after bigint,
+            size bigint,
+            staged text[] NOT NULL DEFAULT '{}',
+            token text,
+            host text,
+            resume bytea,
+            created_at bigint NOT NULL,
+            rev bigint NOT NULL DEFAULT 0,
+            status smallint,
+            headers jsonb,
+            body bytea,
+            message text,
+            changed_after bool NOT NULL DEFAULT false,
+            not_before bigint,
+            leased_at bigint,
+            history text,
+            key_period bigint
+            """
 
-    /// Returns a column of items with its type.
-    static func declaration(_ name: String) -> String {
-        let columns = "id bigint,\n\(itemColumns)".split(separator: ",\n").map { $0.split(separator: " ") }
-        let column = columns.first { $0[0] == name }
-        return "\(name) \(column?[1] ?? "bigint")"
+        /// Returns a column of items with its type.
+        static func declaration(_ name: String) -> String {
+            let columns = "id bigint,\n\(itemColumns)".split(separator: ",\n").map { $0.split(separator: " ") }
+            let column = columns.first { $0[0] == name }
+            return "\(name) \(column?[1] ?? "bigint")"
+        }
+
+        // Unfinished items only. Vacuum often: leasing reads past dead rows.
+        private static let item = """
+            CREATE TABLE waybill.item(
+                id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+                \(itemColumns),
+                UNIQUE (idem_key)
+            ) WITH (
+                fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+                autovacuum_vacuum_cost_delay = 0
+            )
+            """
+
+        private static let itemIndexes = [
+            "CREATE INDEX item_ready ON waybill.item(lane, rank, id) WHERE state = 0 AND after IS NULL",
+            "CREATE INDEX item_verify ON waybill.item(lane, run_at, id) WHERE state = 3 AND NOT verifying",
+            "CREATE INDEX item_waiting ON waybill.item(run_at) WHERE state = 2 AND not_before IS NULL",
+            "CREATE INDEX item_delayed ON waybill.item(not_before) WHERE state = 2 AND not_before IS NOT NULL",
+            "CREATE INDEX item_held ON waybill.item(token) WHERE token IS NOT NULL",
+            """
+            CREATE UNIQUE INDEX item_dedupe ON waybill.item(dedupe_key)
+                WHERE dedupe_key IS NOT NULL AND after IS NULL
+            """,
+            "CREATE INDEX item_same ON waybill.item(dedupe_key, id) WHERE dedupe_key IS NOT NULL",
+            "CREATE INDEX item_after ON waybill.item(after) WHERE after IS NOT NULL",
+            "CREATE INDEX item_batch ON waybill.item(batch, state) WHERE batch IS NOT NULL",
+            "CREATE INDEX item_staged ON waybill.item USING gin(staged) WHERE staged <> '{}'",
+        ]
+
+        // A purge drops the partition of a day.
+        private static let ended = """
+            CREATE TABLE waybill.ended(
+                day int NOT NULL,
+                seq bigint NOT NULL,
+                ended_at bigint NOT NULL,
+                id bigint NOT NULL,
+                \(itemColumns),
+                PRIMARY KEY (seq, day)
+            ) PARTITION BY RANGE (day)
+            """
+
+        private static let endedIndexes = [
+            "CREATE INDEX ended_id ON waybill.ended(id)",
+            "CREATE INDEX ended_key ON waybill.ended(idem_key)",
+            "CREATE INDEX ended_batch ON waybill.ended(batch, state) WHERE batch IS NOT NULL",
+            "CREATE INDEX ended_staged ON waybill.ended USING gin(staged) WHERE staged <> '{}'",
+        ]
+
+        // Not partitioned: a body is deleted with the end of its item, because it may be confidential and large.
+        private static let body = """
+            CREATE TABLE waybill.body(
+                name text PRIMARY KEY,
+                item bigint NOT NULL,
+                bytes bytea NOT NULL
+            )
+            """
+        private static let bodyIndex = "CREATE INDEX body_item ON waybill.body(item)"
+
+        // Slices are read without the rest, and images do not compress.
+        private static let bodyStorage = "ALTER TABLE waybill.body ALTER COLUMN bytes SET STORAGE EXTERNAL"
+
+        private static let consumer = """
+            CREATE TABLE waybill.consumer(
+                name text PRIMARY KEY,
+                mark bigint NOT NULL DEFAULT 0,
+                token text
+            ) WITH (fillfactor = 50)
+            """
+
+        // The number of ended items by state is a sum of rows, so that no transaction waits for another to count.
+        private static let tallyDelta = """
+            CREATE TABLE waybill.tally_delta(
+                state smallint NOT NULL,
+                items bigint NOT NULL,
+                bytes bigint NOT NULL
+            )
+            """
+
+        // The deduplication keys of delivered items, each until a time.
+        private static let reservation = """
+            CREATE TABLE waybill.reservation(
+                key text PRIMARY KEY,
+                item bigint NOT NULL,
+                until bigint NOT NULL
+            )
+            """
+        private static let reservationIndex = "CREATE INDEX reservation_until ON waybill.reservation(until)"
     }
-
-    // Unfinished items only. Vacuum often: leasing reads past dead rows.
-    private static let item = """
-        CREATE TABLE waybill.item(
-            id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
-            \(itemColumns),
-            UNIQUE (idem_key)
-        ) WITH (
-            fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
-            autovacuum_vacuum_cost_delay = 0
-        )
-        """
-
-    private static let itemIndexes = [
-        "CREATE INDEX item_ready ON waybill.item(lane, rank, id) WHERE state = 0 AND after IS NULL",
-        "CREATE INDEX item_verify ON waybill.item(lane, run_at, id) WHERE state = 3 AND NOT verifying",
-        "CREATE INDEX item_waiting ON waybill.item(run_at) WHERE state = 2 AND not_before IS NULL",
-        "CREATE INDEX item_delayed ON waybill.item(not_before) WHERE state = 2 AND not_before IS NOT NULL",
-        "CREATE INDEX item_held ON waybill.item(token) WHERE token IS NOT NULL",
-        """
-        CREATE UNIQUE INDEX item_dedupe ON waybill.item(dedupe_key)
-            WHERE dedupe_key IS NOT NULL AND after IS NULL
-        """,
-        "CREATE INDEX item_same ON waybill.item(dedupe_key, id) WHERE dedupe_key IS NOT NULL",
-        "CREATE INDEX item_after ON waybill.item(after) WHERE after IS NOT NULL",
-        "CREATE INDEX item_batch ON waybill.item(batch, state) WHERE batch IS NOT NULL",
-        "CREATE INDEX item_staged ON waybill.item USING gin(staged) WHERE staged <> '{}'",
-    ]
-
-    // A purge drops the partition of a day.
-    private static let ended = """
-        CREATE TABLE waybill.ended(
-            day int NOT NULL,
-            seq bigint NOT NULL,
-            ended_at bigint NOT NULL,
-            id bigint NOT NULL,
-            \(itemColumns),
-            PRIMARY KEY (seq, day)
-        ) PARTITION BY RANGE (day)
-        """
-
-    private static let endedIndexes = [
-        "CREATE INDEX ended_id ON waybill.ended(id)",
-        "CREATE INDEX ended_key ON waybill.ended(idem_key)",
-        "CREATE INDEX ended_batch ON waybill.ended(batch, state) WHERE batch IS NOT NULL",
-        "CREATE INDEX ended_staged ON waybill.ended USING gin(staged) WHERE staged <> '{}'",
-    ]
-
-    // Not partitioned: a body is deleted with the end of its item, because it may be confidential and large.
-    private static let body = """
-        CREATE TABLE waybill.body(
-            name text PRIMARY KEY,
-            item bigint NOT NULL,
-            bytes bytea NOT NULL
-        )
-        """
-    private static let bodyIndex = "CREATE INDEX body_item ON waybill.body(item)"
-
-    // Slices are read without the rest, and images do not compress.
-    private static let bodyStorage = "ALTER TABLE waybill.body ALTER COLUMN bytes SET STORAGE EXTERNAL"
-
-    private static let consumer = """
-        CREATE TABLE waybill.consumer(
-            name text PRIMARY KEY,
-            mark bigint NOT NULL DEFAULT 0,
-            token text
-        ) WITH (fillfactor = 50)
-        """
-
-    // The number of ended items by state is a sum of rows, so that no transaction waits for another to count.
-    private static let tallyDelta = """
-        CREATE TABLE waybill.tally_delta(
-            state smallint NOT NULL,
-            items bigint NOT NULL,
-            bytes bigint NOT NULL
-        )
-        """
-
-    // The deduplication keys of delivered items, each until a time.
-    private static let reservation = """
-        CREATE TABLE waybill.reservation(
-            key text PRIMARY KEY,
-            item bigint NOT NULL,
-            until bigint NOT NULL
-        )
-        """
-    private static let reservationIndex = "CREATE INDEX reservation_until ON waybill.reservation(until)"
-}
+#endif
