@@ -95,7 +95,7 @@ package struct AttemptHistory: Sendable, Hashable {
     /// the start, a space, and the duration.
     package func parts(adding attempt: OutboxAttempt) -> (before: String, after: String) {
         let purpose = attempt.purpose == .delivery ? "d" : "v"
-        // A type of upload may have error codes of its own.
+        // A type of upload may have error codes of its own, with newlines. Printable ASCII has none.
         let isLine = attempt.result.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x80 }
         let result =
             isLine ? attempt.result : attempt.result.split(whereSeparator: \.isNewline).joined(separator: " ")
